@@ -11,6 +11,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from benchmarks import (  # noqa: E402
     bounds,
     compiling,
+    contexts,
     decisions,
     evidence,
     flagship,
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "scale": scale.tables,
     "quantiles": quantiles.tables,
     "linear": linear.tables,
+    "contexts": contexts.tables,
     "bounds": bounds.tables,
     "skewed": skewed.tables,
     "flagship": flagship.tables,

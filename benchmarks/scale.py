@@ -1,4 +1,4 @@
-"""What a grid takes on a laptop and on a cluster: executors side by side, large worlds, and a model of the cost.
+"""What a grid takes on a laptop and on a cluster: executors side by side, large environments, and a model of the cost.
 
 The model's numbers are measured here, and it is held against a minute's work. ``docs/cost.md`` shows all tables; they are
 put there, and kept beside it, by ``python -m benchmarks scale --json docs/cost.json && python -m benchmarks.scale``.
@@ -39,8 +39,8 @@ SIDE_BY_SIDE = (
 )
 RATES = "How many decisions does one core make in a second? (Beta rewards, 10 arms)"
 OF_PLAY = "What does a round take beside the decision? (10 arms)"
-OF_PIECES = f"What does a piece of {BLOCK_SIZE} replications take beside play? (10 arms, regret at 200 rounds)"
-BEGINNING = "What does a worker process take before its first piece? (processor seconds)"
+OF_PIECES = f"What does a task of {BLOCK_SIZE} replications take beside play? (10 arms, regret at 200 rounds)"
+BEGINNING = "What does a worker process take before its first task? (processor seconds)"
 MODEL = "What does the model say? (20 policies x 15 environments of 10 arms x 10,000 replications x 100,000 rounds)"
 HELD = "How well does the model do? (seconds predicted for that work, as a multiple of those that two threads took)"
 
@@ -187,7 +187,7 @@ def of_play(of_ucb1: float) -> Table:
 
 
 def of_pieces(found: dict[str, Any]) -> Table:
-    """Milliseconds of a piece, in the one process that hands out."""
+    """Milliseconds of a task, in the one process that hands out."""
     keeping = found["keeping"]
     ms = [
         ("looking for it", keeping["look"]),

@@ -1,4 +1,4 @@
-"""What large worlds take: memory at its highest, and decisions a second.
+"""What large environments take: memory at its highest, and decisions a second.
 
 Each is played in a process of its own, whose memory is all that it ever held: ``python -m benchmarks.worlds NAME``.
 """
@@ -90,7 +90,9 @@ def measured(name: str) -> Row:
 
 def tables() -> Iterator[Table]:
     """One table."""
-    yield Table("How much memory do large worlds take, and how fast are they?", [measured(name) for name in WORLDS])
+    yield Table(
+        "How much memory do large environments take, and how fast are they?", [measured(name) for name in WORLDS]
+    )
 
 
 if __name__ == "__main__":

@@ -16,10 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from sphinx.domains.python import PyObject
 from sphinx.errors import SphinxError
 from sphinx.util.fileutil import copy_asset
 
-from docs.making import checks, directives, policies
+import bandstrap.serve.app  # noqa: F401 - before autodoc, in whose imports pydantic cannot make the models of fastapi
+from docs.making import checks, directives, markup, policies
 
 project = "bandstrap"
 author = "the authors of bandstrap"
@@ -62,6 +64,7 @@ html_theme = "furo"
 html_title = "bandstrap"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
@@ -98,16 +101,28 @@ def adapt_docstring(app, what, name, obj, options, lines):
     """
     if what == "property" and "---" not in (inspect.getdoc(obj) or ""):
         lines[:] = [*inspect.getdoc(obj).splitlines(), ""]
-    if lines and lines[0].startswith("Alias for field number"):  # what Python says of each field of a NamedTuple
-        lines[:] = []
     for i, line in enumerate(lines):
         line = re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line)
         line = re.sub(r"(\[\d+\])_", r"\1", line)  # numpydoc's way to name one, of which Sphinx would make a link
         lines[i] = re.sub(r"^:ivar ([\w, ]+):", lambda match: match[0].replace(", ", ","), line)
 
 
+def skip_fields(app, what, name, obj, skip, options):
+    """Leave out fields of a NamedTuple, which the docstring of the class explains together."""
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def set_formulas(app, page, source):
+    """The page that spells its formulas with symbols, as they are typed, has them set."""
+    if page == "theorem":
+        source[0] = markup.page_with_formulas(source[0])
+
+
 def setup(app):
     directives.setup(app)
+    next(field for field in PyObject.doc_field_types if field.name == "variable").label = "Attributes"
+    app.connect("autodoc-skip-member", skip_fields)
+    app.connect("source-read", set_formulas)
     app.connect("autodoc-process-docstring", adapt_docstring)
     app.connect("builder-inited", lambda app: policies.write(Path(app.srcdir) / "policies"))
     app.connect("build-finished", complete, priority=900)  # once the theme has done its part

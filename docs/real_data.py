@@ -1,7 +1,7 @@
-"""Evidence on real data that ship in packages: ``python docs/real_data.py``, a minute; a part by its name.
+"""Evidence on real data that ship in packages: ``python docs/real_data.py``, two minutes; a part by its name.
 
 Prints what the pages of docs/examples/ show, and keeps it with the numbers of their pictures in docs/real_data.json.
-Only data files are read: ``pip install --no-deps lifelines obp==0.4.1`` is enough.
+Only data files are read: ``pip install --no-deps lifelines lifetimes obp==0.4.1 statsmodels`` is enough.
 """
 
 import argparse
@@ -16,11 +16,13 @@ import numpy as np
 import polars
 
 from bandstrap import EdgeworthUCB
-from bandstrap.evidence import LogEvidence, readout, rejection_replay
+from bandstrap.evidence import EffectInterval, LogEvidence, readout, rejection_replay
 
 FILE = Path(__file__).with_name("real_data.json")
 RUNS = 100
 BATCH = 100
+HALF_YEAR = 180
+FREE = "0 %"
 WRAPPER = TextWrapper(110, drop_whitespace=True, replace_whitespace=False)
 
 
@@ -41,6 +43,33 @@ def banner_rows():
         data_file("obp", "dataset/obd/random/men/men.csv"), columns=["item_id", "click", "propensity_score"]
     )
     return rows["item_id"].to_numpy(), rows["click"].to_numpy().astype(float), rows["propensity_score"].to_numpy()
+
+
+def visit_rows():
+    """Families of the RAND experiment in the order of the file: plan, and visits to a doctor per person and year."""
+    rows = polars.read_csv(data_file("statsmodels", "datasets/randhie/randhie.csv"), infer_schema_length=None)
+    family = polars.struct("lncoins", "idp", "lpi", "fmde").rle_id()  # neighbouring rows that agree in these
+    families = rows.group_by(family.alias("family"), maintain_order=True).agg(
+        polars.first("lncoins", "idp"), polars.mean("mdvis")
+    )
+    coinsurance = np.exp(families["lncoins"].to_numpy()).round().astype(int) - 1
+    plans = [
+        f"{percent} %, own deductible" if own else f"{percent} %"
+        for percent, own in zip(coinsurance, families["idp"], strict=True)
+    ]
+    return np.array(plans), families["mdvis"].to_numpy(), rows.height
+
+
+def purchase_rows():
+    """CDNOW's customers by their first purchase: what each spent in the half year after the day of that."""
+    text = data_file("lifetimes", "datasets/CDNOW_master.txt").read_text(encoding="utf-8")
+    rows = polars.DataFrame(
+        [line.split() for line in text.splitlines()[1:]], schema=["customer", "day", "discs", "dollars"], orient="row"
+    ).with_columns(polars.col("day").str.to_date("%Y%m%d"), polars.col("dollars").cast(float))
+    since = (polars.col("day") - polars.col("day").min().over("customer")).dt.total_days()
+    later = polars.when((since > 0) & (since <= HALF_YEAR)).then("dollars").otherwise(0.0)
+    customers = rows.group_by("customer").agg(polars.min("day"), spent=later.sum()).sort("day", "customer")
+    return customers["spent"].to_numpy()
 
 
 def looks(log, labels, control, every=BATCH, **rule):
@@ -125,7 +154,83 @@ def banners(say):
     return [[each.name, *(round(x, 6) for x in (each.estimate, each.lower, each.upper))] for each in values]
 
 
-PARTS = {"trial": trial, "banners": banners}
+def visits(say):
+    plans, rewards, n_rows = visit_rows()
+    labels = sorted(set(plans), key=lambda plan: (plan != FREE, len(plan), int(plan.split()[0])))
+    arms = np.array([labels.index(plan) for plan in plans])
+    say(f"{n_rows:,} rows, one for each person and year; {len(plans):,} families")
+    for label in labels:
+        say(f"{label}: {np.sum(plans == label)} families, {rewards[plans == label].mean():.2f} visits")
+
+    def read(*starts):
+        """Readouts with the shares of the plans in each part of the file for their probabilities."""
+        weights = np.zeros((len(plans), len(labels)))
+        for start, stop in itertools.pairwise([*starts, len(plans)]):
+            weights[start:stop] = np.bincount(arms[start:stop], minlength=len(labels)) / (stop - start)
+        return list(looks((arms, rewards, weights), labels, FREE, direction="min"))
+
+    say("\nWith the shares of the plans in the whole file for their probabilities:\n")
+    for line in read(0)[-1][1].lines():
+        if line.startswith("Unhealthy"):
+            say(line)
+    change = int(np.argmax(plans == "95 %"))
+    n_late = np.sum(plans[change:] == "100 %, own deductible")
+    say(f"\nThe first plan of 95 % is that of family {change + 1}; {n_late} families from there on have that of 100 %.")
+    say("With the shares before and from there on:\n")
+    found = read(0, change)
+    say(str(found[-1][1]))
+    return curves(found)
+
+
+def purchases(say):
+    spent = purchase_rows()
+    n, bought = len(spent), spent[spent > 0]
+    share = 100 * len(bought) / n
+    say(f"{n:,} customers; {share:.0f} % came back within {HALF_YEAR} days and spent {bought.mean():.0f} dollars,")
+    say(f"half of them less than {np.median(bought):.0f}, the one who spent most {bought.max():,.0f}")
+    labels, weights = ["letter A", "letter B"], np.full((n, 2), 0.5)
+    drawn = {}
+    for name, factor in (("no effect", 1.0), ("15 % more", 1.15)):
+        apart = dict.fromkeys(("usual interval", "capped", "uncapped"), 0)
+        shipped = 0
+        for seed in range(RUNS):
+            arms = np.random.default_rng(seed).integers(2, size=n)
+            log = arms, spent * np.where(arms == 1, factor, 1.0), weights
+            found = list(looks(log, labels, labels[0], every=1000))
+            effects = [each.effects[0] for _, each in found]
+            apart["usual interval"] += any(excludes_zero(usual(log, k)) for k, _ in found)
+            apart["capped"] += any(excludes_zero(each.difference) for each in effects)
+            apart["uncapped"] += any(excludes_zero(each.uncapped) for each in effects if each.uncapped)
+            shipped += any(each.arm == labels[1] for _, each in found)
+            if seed == 0:
+                drawn[name] = curves(found)[labels[1]]
+                drawn[f"{name}, uncapped"] = [
+                    [k, *(round(x, 6) for x in (each.uncapped.estimate, each.uncapped.lower, each.uncapped.upper))]
+                    for (k, _), each in zip(found, effects, strict=True)
+                    if each.uncapped and math.isfinite(each.uncapped.lower)
+                ]
+                if factor > 1.0:
+                    say(f"\nThe first lot, letter B with {name}:\n\n{found[-1][1]}")
+        if factor > 1.0:
+            say("")
+        said = ", ".join(f"{way} {count}" for way, count in apart.items())
+        say(f"Letter B with {name}, {RUNS} lots: 0 was excluded at some look by {said}; B shipped in {shipped}")
+    return drawn
+
+
+def usual(log, n):
+    """The usual 95 % interval of the difference of two means, after ``n`` decisions."""
+    groups = [log[1][:n][log[0][:n] == arm] for arm in (0, 1)]
+    error = math.sqrt(sum(group.var(ddof=1) / len(group) for group in groups))
+    gap = groups[1].mean() - groups[0].mean()
+    return EffectInterval(gap, gap - 1.96 * error, gap + 1.96 * error)
+
+
+def excludes_zero(interval):
+    return interval.lower > 0.0 or interval.upper < 0.0
+
+
+PARTS = {"trial": trial, "banners": banners, "visits": visits, "purchases": purchases}
 
 
 def play(name):

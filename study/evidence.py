@@ -24,7 +24,7 @@ from scipy import special, stats
 
 from bandstrap import live
 from bandstrap.evidence import Contrasts, Health, PolicyValues, asymptotic
-from bandstrap.evidence.betting import BETS, LOG_PRIOR, lower_sum
+from bandstrap.evidence.betting import BETS, LOG_PRIOR, advance_levels, lower_sum
 from bandstrap.evidence.health import FACTORS, log_evidence
 
 ALPHA = 0.05
@@ -239,7 +239,9 @@ def check_twin() -> float:
 def coverage(n_runs: int) -> None:
     """Misses of intervals and false winners with equal arms, at all times together."""
     say(f"Equal arms, base 0.1, floor 0.1, T = {T:,}, a look every {BATCH} decisions, alpha = {ALPHA}")
-    say("K  world     runs   missed any time  false winner  width/fixed  usual difference missed  intervals apart")
+    say(
+        "K  environment     runs   missed any time  false winner  width/fixed  usual difference missed  intervals apart"
+    )
     for n_arms, n in ((2, n_runs), (5, n_runs // 5)):
         for world in WORLDS:
             found = run(n, 10_000 * n_arms, world, n_arms=n_arms)
@@ -295,12 +297,12 @@ def health(n_runs: int) -> None:
 
 
 def values(n_runs: int) -> None:
-    """Widths of value sequences, of ours and of vw-estimators."""
+    """Widths of value sequences, of ours and of vw-estimators, beside the interval for one time fixed beforehand."""
     from estimators.bandits import cs  # type: ignore[import-untyped]
 
     n_theirs = min(n_runs, 12)
     say(f"Value of an arm for all, rising level, lift 30 %, floor 0.1, T = {T:,}, {n_runs} logs, looks every 1,000")
-    found = np.zeros((2, 3, n_runs))
+    found = np.zeros((2, 4, n_runs))
     for seed in range(n_runs):
         arms, rewards, weights = np.zeros(T, np.int64), np.zeros(T), np.zeros((T, 2))
         play(seed, 1, 0.1, 0.3, 2, 0.1, T, T, 0.5, 40.0, arms, rewards, weights)
@@ -313,6 +315,10 @@ def values(n_runs: int) -> None:
                 truth = levels[: start + 1000].mean() * (1.0 + 0.3 * arm)
                 found[arm, 1, seed] = max(found[arm, 1, seed], not value.lower <= truth <= value.upper)
                 found[arm, 0, seed] = value.upper - value.lower
+        before, _ = advance_levels(0.5, 0, rewards)
+        for arm in range(2):
+            terms = before + (arms == arm) / weights[:, arm] * (rewards - before)
+            found[arm, 3, seed] = 2.0 * stats.norm.isf(ALPHA / 2) * terms.std(ddof=1) / math.sqrt(T)
         for arm in range(2 if seed < n_theirs else 0):
             with warnings.catch_warnings(action="ignore"):  # of NumPy, about theirs
                 theirs = cs.Interval()
@@ -320,10 +326,11 @@ def values(n_runs: int) -> None:
                     theirs.add_example(weights[i, arms[i]], rewards[i], float(arms[i] == arm))
                 low, high = theirs.get(ALPHA)
             found[arm, 2, seed] = high - low
-    for arm, (widths, missed, theirs) in enumerate(found):
+    for arm, (widths, missed, theirs, fixed) in enumerate(found):
         ratio = widths[:n_theirs].mean() / theirs[:n_theirs].mean()
         say(
-            f"arm {arm}: width {widths.mean():.4f}, missed any time {missed.mean():.3f}; "
+            f"arm {arm}: width {widths.mean():.4f}, {widths.mean() / fixed.mean():.2f} of the fixed-time one, "
+            f"missed any time {missed.mean():.3f}; "
             f"vw-estimators {theirs[:n_theirs].mean():.4f}: {ratio:.2f} of it ({n_theirs} logs)"
         )
 

@@ -15,7 +15,7 @@ from study.laws import BY_NAME
 from study.plan import EFRON, EXPONENTIAL, MAMMEN, MAURER_PONTIL, PLAIN_KL
 from study.run import read_study
 
-# The chance that any right bound at all is found wrong, over all cells in which something is proved.
+# Probability that any right bound at all is found wrong, over all cells in which something is proved.
 ERROR_RATE = 1e-3
 
 
@@ -91,7 +91,9 @@ class Study:
         return self._found.get((law, n, alpha, side, bound))
 
     def where(self, bound: str = "", **fields: Any) -> list[Row]:
-        """Rows of a bound whose fields are as given; ``kind`` is that of the law, ``proved`` whether anything is."""
+        """Rows of a bound whose fields are as given; ``kind`` is that of the distribution, ``proved`` whether
+        anything is.
+        """
         kind, proved = fields.pop("kind", None), fields.pop("proved", None)
         return [
             row
@@ -108,7 +110,7 @@ class Study:
         return self.where(proved=True)
 
     def broken(self) -> list[Row]:
-        """Proved rows whose misses contradict what is proved; none, but for a chance of ``ERROR_RATE``."""
+        """Proved rows whose misses contradict what is proved; none, but for a probability of ``ERROR_RATE``."""
         rows = self.proved
         return [row for row in rows if row.is_above(row.guarantee or 0.0, ERROR_RATE / len(rows))]
 
@@ -129,7 +131,9 @@ class Study:
 
 
 def detectable(samples: int, level: float, factor: float, error_rate: float) -> float:
-    """The power of the test in one cell: the chance that a bound which misses ``factor`` times too often is found out."""
+    """The power of the test in one cell: the probability that a bound which misses ``factor`` times too often is
+    found out.
+    """
     # The smallest count that is evidence: its tail is below the error rate.
     low, high = 0, samples
     while high - low > 1:
@@ -193,7 +197,7 @@ LATTICES = ("fair coin", "ratings")
 
 
 def of_laws(rows: list[Row], laws: Sequence[str]) -> list[Row]:
-    """Those of some laws."""
+    """Those of some distributions."""
     return [row for row in rows if row.law in laws]
 
 
@@ -213,18 +217,18 @@ CLAIMS = (
             study.where("student_t", law=law) for law in dict.fromkeys(row.law for row in study.rows) if law != "normal"
         ],
         lambda rows: any(not is_close(row, row.alpha) for row in rows),
-        "every other law: in some cell the miss rate is not alpha",
+        "every other distribution: in some cell the miss rate is not alpha",
     ),
     Claim(
         "sign_flip",
         "independent rewards symmetric about their mean",
         rows_of("sign_flip", proved=True),
         is_kept,
-        "symmetric laws",
+        "symmetric distributions",
     ),
     Claim(
         "sign_flip",
-        "the miss probability is alpha up to 2^-n for every continuous symmetric law",
+        "the miss probability is alpha up to 2^-n for every continuous symmetric distribution",
         lambda study: of_laws(study.where("sign_flip"), CONTINUOUS),
         # From 25 rewards on the bound is wider by 0.0035 standard errors, which takes a hundredth of its misses.
         lambda row: any(is_close(row, share * attained_level(row.alpha, row.n)) for share in (1.0, 0.99)),
@@ -242,14 +246,14 @@ CLAIMS = (
         "independent rewards symmetric about their mean, at all sample sizes together",
         rows_of("symmetric_betting", proved=True),
         is_kept,
-        "symmetric laws",
+        "symmetric distributions",
     ),
     Claim(
         "symmetric_betting",
         "sign_flip is narrower for a sample size fixed in advance",
         in_pairs("symmetric_betting", "sign_flip", proved=True),
         lambda pair: pair[0].median_width >= pair[1].median_width,
-        "symmetric laws",
+        "symmetric distributions",
     ),
     *(
         Claim(name, says, rows_of(name, proved=True), is_kept, cells)
@@ -257,12 +261,12 @@ CLAIMS = (
             (
                 "hoeffding",
                 "independent rewards in [low, high]; sub-Gaussian rewards of scale sigma",
-                "bounded laws, normal",
+                "bounded distributions, normal",
             ),
-            ("empirical_bernstein", "independent rewards in [low, high]", "bounded laws"),
-            (MAURER_PONTIL, "independent rewards in [low, high]", "bounded laws"),
-            ("empirical_kl", "independent rewards in [low, high]", "bounded laws"),
-            ("betting", "independent rewards in [low, high], at all sample sizes together", "bounded laws"),
+            ("empirical_bernstein", "independent rewards in [low, high]", "bounded distributions"),
+            (MAURER_PONTIL, "independent rewards in [low, high]", "bounded distributions"),
+            ("empirical_kl", "independent rewards in [low, high]", "bounded distributions"),
+            ("betting", "independent rewards in [low, high], at all sample sizes together", "bounded distributions"),
             ("clopper_pearson", "independent rewards that are either 0 or 1", "fair coin, rare successes"),
             (
                 "mid_p",
@@ -277,7 +281,7 @@ CLAIMS = (
             (
                 SHARP,
                 "independent rewards symmetric about their mean, and a phi that holds: misses at most 2 alpha",
-                "symmetric laws with a support or a scale",
+                "symmetric distributions with a support or a scale",
             ),
         )
     ),
@@ -293,7 +297,7 @@ CLAIMS = (
         "never wider than phi",
         in_pairs(SHARP, "hoeffding"),
         lambda pair: pair[0].median_width <= pair[1].median_width * (1 + 1e-9),
-        "laws with a support or a scale",
+        "distributions with a support or a scale",
     ),
     Claim(
         PRACTICAL,
@@ -315,7 +319,7 @@ CLAIMS = (
             "large samples only",
             rows_of(name, kind="symmetric", n=100, alpha=0.05),
             lambda row: not row.is_above(1.2 * row.alpha),
-            "symmetric laws, n = 100: at most 1.2 alpha",
+            "symmetric distributions, n = 100: at most 1.2 alpha",
         )
         for name in (PLAIN, EFRON, EXPONENTIAL, MAMMEN)
     ),
@@ -337,14 +341,14 @@ CLAIMS = (
             for pair in study.pairs("bca", "bootstrap_t", kind="skewed", side="upper", alpha=0.05, n=n)
         ],
         lambda pair: pair[0].median_width <= pair[1].median_width and pair[0].rate >= pair[1].rate,
-        "upper bounds of skewed laws, n up to 30",
+        "upper bounds of skewed distributions, n up to 30",
     ),
     Claim(
         "hall",
         "much like bootstrap_t at the usual levels",
         in_pairs("hall", "bootstrap_t", kind="skewed", alpha=0.05),
         lambda pair: abs(pair[0].rate - pair[1].rate) < 0.05,
-        "skewed laws, alpha = 0.05: miss rates within 0.05",
+        "skewed distributions, alpha = 0.05: miss rates within 0.05",
     ),
     *(
         Claim(
@@ -361,7 +365,7 @@ CLAIMS = (
         "independent rewards in [low, high], large samples",
         rows_of(PLAIN_KL),
         lambda row: not row.is_above(row.alpha),
-        "bounded laws: at small samples too, not above alpha",
+        "bounded distributions: at small samples too, not above alpha",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The laws of the study, and what a bound is told of them beside what the coverage lab tells."""
+"""The distributions of the study, and what a bound is told of them beside what the coverage lab tells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["symmetric", "bounded", "skewed"]
 
 @dataclass(frozen=True)
 class StudiedLaw:
-    """A law of the study.
+    """A distribution of the study.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class StudiedLaw:
     about
         What it is, in a few words.
     call
-        The law as ``bandstrap coverage --distribution`` takes it; empty for those of this file.
+        The distribution as ``bandstrap coverage --distribution`` takes it; empty for those of this file.
     kind
         ``"symmetric"``, else ``"bounded"``, else ``"skewed"``.
     beta
-        An exponent for which it is sub-Weibull; ``None`` for those whose psi norm nobody is told.
+        An exponent for which it is sub-Weibull; ``None`` for those whose psi norm nobody is given.
     """
 
     name: str
@@ -42,12 +42,12 @@ class StudiedLaw:
     beta: float | None = None
 
     def make(self) -> Any:
-        """The law, with the methods of a frozen ``scipy.stats`` distribution."""
+        """The distribution, with the methods of a frozen ``scipy.stats`` distribution."""
         return resolve_distribution(self.call) if self.call else OWN[self.name]()
 
 
 class OftenZero:
-    """0 with a probability, else a draw from another law of positive numbers.
+    """0 with a probability, else a draw from another distribution of positive numbers.
 
     >>> from scipy import stats
     >>> law = OftenZero(0.9, stats.lognorm(1))
@@ -107,7 +107,7 @@ def revenue() -> Any:
 OWN = {"skewed ratings": skewed_ratings, "revenue": revenue}
 
 LAWS = (
-    StudiedLaw("normal", "the normal law", "norm", "symmetric", beta=2.0),
+    StudiedLaw("normal", "the normal distribution", "norm", "symmetric", beta=2.0),
     StudiedLaw("uniform", "on [0, 1]", "uniform", "symmetric"),
     StudiedLaw("Laplace", "double exponential", "laplace", "symmetric", beta=1.0),
     StudiedLaw("t(3)", "Student's t, 3 degrees of freedom", "t:df=3", "symmetric"),
@@ -127,14 +127,15 @@ BY_NAME = {law.name: law for law in LAWS}
 
 @functools.cache
 def psi_norm(name: str) -> float:
-    """The smallest ``sigma`` with ``E exp(|y - mu|^beta / sigma^beta) <= 2`` for a law with a ``beta``, rounded up.
+    """The smallest ``sigma`` with ``E exp(|y - mu|^beta / sigma^beta) <= 2`` for a distribution with a ``beta``,
+    rounded up.
 
     >>> round(psi_norm("normal") ** 2, 6)
     2.666667
     """
     studied = BY_NAME[name]
     if studied.beta is None:
-        raise ValueError(f"nobody is told the psi norm of {name}")
+        raise ValueError(f"nobody is given the psi norm of {name}")
     law, beta = studied.make(), studied.beta
     # Below, the mean grows without bound; the logarithm keeps the root in sight.
     root = brentq(

@@ -66,7 +66,7 @@ class Advice(NamedTuple):
     have: str
     use: str
     why: str
-    # The laws, and the side, on which the advice is checked.
+    # The distributions, and the side, on which the advice is checked.
     laws: tuple[str, ...]
     side: str = "upper"
     # Smaller samples than this have something else, or nothing.
@@ -94,7 +94,7 @@ ADVICE = (
     Advice(
         "symmetric rewards, such as differences of pairs",
         "sign_flip",
-        "exact, told nothing; {relative}; infinite below log2(1/alpha) rewards",
+        "exact, needs no parameters; {relative}; infinite below log2(1/alpha) rewards",
         ("normal", "uniform", "Laplace", "t(3)"),
         from_n=10,
     ),
@@ -115,7 +115,7 @@ ADVICE = (
     Advice(
         "revenue, durations: rewards skewed to the right, nothing known, and an upper bound is wanted",
         "bootstrap_t",
-        "nothing is proved, nor can be; of bounds told nothing it and `hall` miss least: {rates}",
+        "nothing is proved, nor can be; of bounds without parameters it and `hall` miss least: {rates}",
         SKEWED,
         proved=False,
     ),
@@ -214,9 +214,9 @@ This is the answer of a study: {len(CALLS)} bounds, in the forms in which people
 [How it was measured](#how-it-was-measured) comes last.
 
 **Miss rate**: how often the true mean lies beyond the bound. Bold: significantly above alpha (one-sided binomial test at
-0.001). A star: something is proved for this law. **Width**: the median distance from the sample mean to the bound, as a
-multiple of the smallest constant that would do for somebody who knows the law (the 1 - alpha quantile of the error of the
-mean).
+0.001). A star: something is proved for this distribution. **Width**: the median distance from the sample mean to the
+bound, as a multiple of the smallest constant that would do for somebody who knows the distribution (the 1 - alpha
+quantile of the error of the mean).
 """
 
 
@@ -242,13 +242,13 @@ python -m study.page docs/study/study.parquet docs/which-bound.md
 
 All bounds of a cell see the same samples: {MOST:,} for a bound that proves something there and for Student's t, {SOME:,}
 for the others, {FEW:,} for those that take long and prove nothing (resampling, skewed weights, the sign-flip bound where
-rewards are not symmetric; {SOME:,} at most where n = {LARGE}). A bound that needs a support, a scale or a psi norm is told
+rewards are not symmetric; {SOME:,} at most where n = {LARGE}). A bound that needs a support, a scale or a psi norm is given
 the true one. The column `samples` says how many there were, `widths` on how many of them the width was measured. Most rows
 are also what `bandstrap coverage` prints, such as `bandstrap coverage --distribution gamma:a=2 --sample-size 30 --bound
 student_t --replications {MOST} --seed {seed}`.
 
-The laws: {listed}. Of symmetric laws the upper bound is measured; of the others both, since a lower bound is the upper
-bound of the mirrored law.
+The distributions: {listed}. Of symmetric ones the upper bound is measured; of the others both, since a lower bound is
+the upper bound of the mirrored distribution.
 """
 
 
@@ -283,9 +283,10 @@ def in_short(study: Study) -> str:
         lines.append((advice.have, f"`{advice.use}`", why))
     return f"""{table(["you have", "use", "why"], lines, is_text=True)}
 For rewards that are skewed, unbounded and of which nothing is known, **no bound holds at a finite sample size**, and none
-can: whatever the sample, a law with a rare, huge reward fits it as well, and has another mean (Bahadur and Savage, 1956).
-What is left is to know how often the usual bounds miss; the tables below show it for five such laws. Rewards of a policy
-that adapted to them, with contexts or without, are no sample: [which arm won](howto/who-won.md) has bounds for these.
+can: whatever the sample, a distribution with a rare, huge reward fits it as well, and has another mean (Bahadur and
+Savage, 1956). What is left is to know how often the usual bounds miss; the tables below show it for five such
+distributions. Rewards of a policy that adapted to them, with contexts or without, are no sample:
+[which arm won](howto/who-won.md) has bounds for these.
 """
 
 
@@ -321,7 +322,7 @@ def proved(study: Study) -> str:
     verdict = "In none of them" if not study.broken() else f"In {len(study.broken())} of them"
     return f"""## What is proved holds
 
-{len(rows)} rows have a bound whose assumption the law meets, {MOST:,} samples each. {verdict} is the miss rate
+{len(rows)} rows have a bound whose assumption the distribution meets, {MOST:,} samples each. {verdict} is the miss rate
 significantly above what is proved (one-sided binomial tests that share an error rate of {ERROR_RATE:g}; {powers}).
 The largest share of what is allowed: {worst.rate / (worst.guarantee or 1):.3f}, by `{worst.bound}` ({worst.law},
 n = {worst.n}, alpha = {worst.alpha:g}, {worst.side}).
@@ -361,7 +362,7 @@ def by_size(study: Study, laws: Sequence[str], kind: str, bounds: Sequence[str],
 
 
 def symmetric(study: Study) -> str:
-    """Symmetric laws."""
+    """Symmetric distributions."""
     laws = [law.name for law in LAWS if law.kind == "symmetric"]
     bounds = ("sign_flip", "student_t", "symmetric_betting", PLAIN, PRACTICAL, SHARP, "bootstrap_t", "bca")
     return f"""## Symmetric rewards
@@ -370,14 +371,15 @@ def symmetric(study: Study) -> str:
 width is {compared(study, "sign_flip", "student_t", CONTINUOUS)} times that of `student_t`. The price of looking after
 every reward is that of `symmetric_betting`, {compared(study, "symmetric_betting", "sign_flip", CONTINUOUS, 30)} times as
 wide from 30 rewards on. The bootstrap without correction misses too often at small samples
-({rates_at(study, PLAIN, "normal")} for normal rewards); with the paper's practical correction, which is told the standard
-deviation, it is safe on these continuous laws and fails on a coin that shows one side only, which it takes for no spread.
+({rates_at(study, PLAIN, "normal")} for normal rewards); with the paper's practical correction, which is given the standard
+deviation, it is safe on these continuous distributions and fails on a coin that shows one side only, which it takes for
+no spread.
 
 {by_size(study, laws, "symmetric", bounds, ["upper"])}"""
 
 
 def bounded(study: Study) -> str:
-    """Laws with a support."""
+    """Distributions with a support."""
     laws = [law.name for law in LAWS if law.name in (*BOUNDED, *TWO_VALUES)]
     bounds = (
         *("clopper_pearson", "mid_p", "betting", "empirical_kl", PLAIN_KL),
@@ -397,7 +399,7 @@ not miss too often anywhere here. Student's t misses the mean of rare successes 
 
 
 def skewed(study: Study) -> str:
-    """Laws of which nothing is known."""
+    """Distributions of which nothing is known."""
     bounds = (
         "student_t",
         "sign_flip",
@@ -427,13 +429,13 @@ def skewed(study: Study) -> str:
     )
     return f"""## Skewed and unbounded
 
-Nothing is proved in this section, and for laws of which nothing is known nothing can be. An upper bound has to guess at
-rewards that are larger than all that were seen. Student's t does not: it misses the mean of lognormal rewards with
+Nothing is proved in this section, and for distributions of which nothing is known nothing can be. An upper bound has to
+guess at rewards that are larger than all that were seen. Student's t does not: it misses the mean of lognormal rewards with
 probability {rates_at(study, "student_t", "lognormal")}. `bootstrap_t` and `hall` make up for most of it
 ({rates_at(study, "bootstrap_t", "lognormal")} with `bootstrap_t`; and of Pareto rewards, whose skewness is infinite,
 {rates_at(study, "bootstrap_t", "Pareto(2.2)")}) by being wider where the sample is skewed. Efron's percentile,
 exponential and Mammen's weights and `bca` lie between, and `sign_flip` does not hold without symmetry. The practical
-bootstrap is told the true standard deviation, and a sample of hardly anything but zeros misleads it all the same. Lower
+bootstrap is given the true standard deviation, and a sample of hardly anything but zeros misleads it all the same. Lower
 bounds err the other way: the skewness that makes the upper bound miss makes the lower one safe, and those that correct
 for skewness use up the level. SciPy's are `scipy.stats.bootstrap` on the same samples, with as many resamples as ours;
 where it gives no number, because rewards are equal, it is taken to give no bound.

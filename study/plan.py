@@ -145,7 +145,9 @@ def samples_of(call: Call, told: dict[str, Any], law: Any, n: int) -> int:
 
 
 def plan(seed: int = SEED, most: int = MOST) -> list[Cell]:
-    """All cells, those that matter most first: of a symmetric law its upper side only, since the lower one is the same."""
+    """All cells, those that matter most first: of a symmetric distribution its upper side only, since the lower one
+    is the same.
+    """
     grid = [(0.001, 4), *((0.05, n) for n in (10, 30, 100, 5)), *((0.005, n) for n in (30, 10, 5, 100)), (0.05, LARGE)]
     cells = [
         Cell(law.name, n, alpha, side, seed, most)

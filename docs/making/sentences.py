@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bandstrap.basics.storage import write_text
 from bandstrap.paper.sentences import Sentence, read_sentences
+from docs.making.markup import with_formulas
 
 HEAD = """\
 # Every sentence of the paper
@@ -40,8 +41,8 @@ def answer(sentence: Sentence) -> str:
 
 
 def cell(text: str) -> str:
-    """Text in a cell of a table in Markdown."""
-    return " ".join(text.split()).replace("|", r"\|")
+    """Text in a cell of a table in Markdown, its formulas set."""
+    return with_formulas(" ".join(text.split())).replace("|", r"\|")
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ import typer
 
 from bandstrap.cli.commands import app
 from bandstrap.league.spec import read_league
+from bandstrap.paper.formulas import in_symbols
 from bandstrap.paper.reproduce import errata as read_errata
-from bandstrap.plots.league import shade, show_multiple
+from bandstrap.plots.league import shade, shade_in_the_dark, show_multiple
 from benchmarks.document import read_json
+from docs.making.markup import plain, with_formulas
 
 RECORD = Path(__file__).parents[1] / "benchmarks.json"
 PEERS = Path(__file__).parents[1] / "peers.json"
@@ -24,24 +26,12 @@ REAL = Path(__file__).parents[1] / "real_data.json"
 def errata():
     """Each misprint with the reading that is followed here."""
     return "\n".join(
-        f"## {entry['id']}: {plain(entry['where'])}\n\n"
-        f"**Printed.** {plain(entry['printed'])}\n\n"
-        f"**Read as.** {plain(entry['reading'])}\n\n"
-        f"**In the code.** {with_code(entry['code'])}\n"
+        f"## {entry['id']}: {plain(in_symbols(entry['where']))}\n\n"
+        f"**Printed.** {with_formulas(entry['printed'])}\n\n"
+        f"**Read as.** {with_formulas(entry['reading'])}\n\n"
+        f"**In the code.** {with_formulas(entry['code'])}\n"
         for entry in read_errata()
     )
-
-
-def plain(text):
-    """Text that Markdown shows as it is."""
-    for mark in "\\*_`[]<>$":
-        text = text.replace(mark, "\\" + mark)
-    return text
-
-
-def with_code(text):
-    """The same, but for code between backticks, which stays code."""
-    return "`".join(part if i % 2 else plain(part) for i, part in enumerate(text.split("`")))
 
 
 def cell(text):
@@ -81,10 +71,11 @@ def heatmap():
 
 
 def coloured(multiple):
-    """A cell, the darker the larger; the best is bold."""
-    paper, ink = shade(multiple)
+    """A cell, the farther from the page in colour the larger; the best is bold."""
     text = show_multiple(multiple)
-    style = "" if math.isnan(multiple) else f' style="background: {paper}; color: {ink}"'
+    looks = [*shade(multiple), *shade_in_the_dark(multiple)]
+    named = zip(("--paper", "--ink", "--dark-paper", "--dark-ink"), looks, strict=True)
+    style = "" if math.isnan(multiple) else f' style="{"; ".join(f"{name}: {colour}" for name, colour in named)}"'
     return f"<td{style}>{f'<b>{text}</b>' if multiple == 1 else text}</td>"
 
 
@@ -109,7 +100,7 @@ def screen(name):
     return "\n".join(["```text", *lines, "```", ""])
 
 
-trial, banners = partial(screen, "trial"), partial(screen, "banners")
+trial, banners, visits, purchases = (partial(screen, name) for name in ("trial", "banners", "visits", "purchases"))
 
 
 def commands():

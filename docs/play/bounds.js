@@ -62,7 +62,7 @@
       sizes[smaller] *= count + 1;
     }
     if (sizes[0] + sizes[1] <= MOST_LISTED) return { tail: countedTail(halves), method: "counted" };
-    return { tail: wavesTail(terms), method: "made of waves" };
+    return { tail: wavesTail(terms), method: "computed by a Fourier transform" };
   }
 
   /** All sums of some terms, each with its count, ascending, and their probabilities. */
@@ -209,5 +209,5 @@
     };
   }
 
-  Object.assign(play, { BOUNDS, bootstrapLaw, signFlip, upperBounds, practicalCorrection });
+  Object.assign(play, { BOUNDS, bootstrapLaw, signFlip, upperBounds, practicalCorrection, normalQuantile });
 })((globalThis.bandstrap ??= {}));

@@ -18,7 +18,7 @@
     law.safe === Infinity ? [false, "the tails are too heavy for any σ"]
       : sigma >= law.safe - 1e-12 ? [true, `σ is at least ${short(law.safe)}`]
         : [false, `σ is below ${short(law.safe)}`];
-  const symmetryHolds = (law) => (law.symmetric ? [true, "the law is symmetric"] : [false, "the law is skewed"]);
+  const symmetryHolds = (law) => (law.symmetric ? [true, "the distribution is symmetric"] : [false, "the distribution is skewed"]);
   const SAYS = {
     hoeffding: {
       label: "Hoeffding", dash: "", promise: 1, holds: hoeffdingHolds,
@@ -237,6 +237,12 @@
     setRunning(true);
   }
 
+  function playMany() {
+    manyWork = play.gamesOf({ ...settings }, GAMES);
+    say("many-shown", "Playing …");
+    changed();
+  }
+
   function setRunning(is) {
     isRunning = is && match.round < settings.rounds;
     pressed("run", isRunning);
@@ -255,8 +261,11 @@
       xTicks: ticks(0, rounds), x01: (t) => t / rounds, low: 0, high: 1.04 * unit * [1, 1.5, 2, 3, 5, 7.5, 10].find((k) => k * unit >= top),
       xLabel: "round", yLabel: "regret", room: 240,
       lines: [
-        ...averages.map(({ curve }, i) => ({ points: points(curve), colour: colours[i], kind: "average" })),
-        ...match.players.map(({ name, regret }, i) => ({
+        ...averages.map(({ curve }, i) => ({
+          points: points(curve), colour: colours[i], kind: match.round ? "average" : "line", dash: i && !match.round ? "8 3" : "",
+          label: match.round ? "" : POLICIES[settings[colours[i]]].label, named: true,
+        })),
+        ...(averages.length && !match.round ? [] : match.players).map(({ name, regret }, i) => ({
           points: points(regret), colour: colours[i], dash: i ? "8 3" : "", label: POLICIES[name].label, named: true,
         })),
       ],
@@ -272,12 +281,13 @@
       + means.map((mean, k) => `<tr><th scope="row">${k + 1}, mean ${short(mean)}</th>${bars(k)}</tr>`).join("");
     if (!isRunning) {
       const said = match.players.map(({ name, regret }) => `${POLICIES[name].label}: regret ${regret.at(-1).toFixed(1)}`);
-      say("match-status", `Round ${match.round} of ${rounds}; the best arm earns ${short(Math.max(...means))} a pull. ${said.join(". ")}.`);
+      say("match-status", !match.round && (many || manyWork) ? "The average of many games is below; Run plays a single one."
+        : `Round ${match.round} of ${rounds}; the best arm earns ${short(Math.max(...means))} a pull. ${said.join(". ")}.`);
     }
     if (many) {
       const words = many.map(({ mean, error }, i) =>
         `${POLICIES[settings[colours[i]]].label} ${mean.toFixed(1)}${Number.isFinite(error) ? ` ± ${(2 * error).toFixed(1)}` : ""}`);
-      say("many-shown", `Regret after ${rounds} rounds, average of ${many[0].games} games (± two standard errors; dotted curves): ${words.join(", ")}.`);
+      say("many-shown", `Regret after ${rounds} rounds, average of ${many[0].games} games (± two standard errors${match.round ? "; dotted curves" : ""}): ${words.join(", ")}.`);
     }
   }
 
@@ -383,11 +393,7 @@
       setField("matchseed", (settings.matchseed + 1) % 1e9);
       restart();
     });
-    clicked("many", () => {
-      manyWork = play.gamesOf({ ...settings }, GAMES);
-      say("many-shown", "Playing …");
-      changed();
-    });
+    clicked("many", playMany);
 
     addEventListener("resize", changed);
     addEventListener("storage", chooseTheme);
@@ -418,10 +424,14 @@
   for (const [id, entries] of Object.entries({ law: LAWS, world: WORLDS, first: POLICIES, second: POLICIES })) {
     at(id).innerHTML = Object.entries(entries).map(([value, { label }]) => `<option value="${value}">${label}</option>`).join("");
   }
-  at("second").value = "bootstrapped_ucb";
+  at("second").value = "ucb1";
   readFields();
-  readAddress();
+  const told = readAddress();
   listen();
   renewSample();
   restart();
+  if (!MATCH_FIELDS.some((id) => told.has(id))) { // the average first: a single game proves little
+    setRunning(false);
+    playMany();
+  }
 })(globalThis.bandstrap);

@@ -33,8 +33,81 @@
     return Math.max(pooled, Math.sqrt(arm.squares / Math.max(arm.pulls - 1, 1)));
   }
 
+  /** Mean and sums of powers of the deviations of an arm's rewards, kept until its next pull. */
+  function shapeOf(arm) {
+    return (arm.shape ??= arm.rewards.reduce(
+      (sums, reward) => {
+        const gap = reward - arm.mean;
+        return { s2: sums.s2 + gap ** 2, s3: sums.s3 + gap ** 3, s4: sums.s4 + gap ** 4, s6: sums.s6 + gap ** 6 };
+      },
+      { s2: 0, s3: 0, s4: 0, s6: 0 },
+    ));
+  }
+
+  const total = (items, value) => items.reduce((sum, item) => sum + value(item), 0);
+
+  /** S3/S2 (1 − 2 S6/S3²)₊, of either sign. */
+  const signedSkewness = (s2, s3, s6) => (s3 === 0 ? 0 : (s3 / s2) * Math.max(0, 1 - (2 * s6) / s3 ** 2));
+
+  /** What the arms lend one another in a round: variance, degrees of freedom, skewness and kurtosis. */
+  function lentBy(arms) {
+    const known = arms.map((arm) => {
+      const { s2, s3, s4, s6 } = shapeOf(arm);
+      const n = arm.pulls;
+      // Equal rewards may leave a spread by rounding.
+      const isSpread = n > 1 && arm.rewards.some((reward) => reward !== arm.rewards[0]);
+      return { n, s2: isSpread ? s2 : 0, s3: isSpread ? s3 : 0, s4, s6: isSpread ? s6 : 0, isSpread, weight: Math.min(n - 1, 20), variance: isSpread ? s2 / (n - 1) : 0 };
+    });
+    const spread = known.filter(({ isSpread }) => isSpread);
+    const gamma = signedSkewness(
+      total(spread, ({ n }) => n),
+      total(spread, ({ s3, variance }) => s3 / variance ** 1.5),
+      total(spread, ({ s6, variance }) => s6 / variance ** 3),
+    );
+    const four = spread.filter(({ n }) => n >= 4);
+    const excess = total(four, ({ n, s2, s4, weight }) => weight * ((n * s4) / s2 ** 2 - (3 * (n - 1)) / (n + 1)));
+    const kurtosis = four.length ? Math.max(0, excess) / total(four, ({ weight }) => weight) : 0;
+    const several = known.filter(({ n }) => n > 1);
+    const weights = total(several, ({ weight }) => weight);
+    const means = arms.map(({ mean }) => mean);
+    const variance = spread.length ? total(several, (arm) => arm.weight * arm.variance) / weights
+      : (Math.max(...means) - Math.min(...means)) ** 2 || 1;
+    const noise = 2 + Math.min(kurtosis, 1.5 * gamma ** 2);
+    const unequal = total(several, (arm) => arm.weight * ((arm.variance / variance - 1) ** 2 - noise / (arm.n - 1)));
+    const h = (unequal + 5) / (weights + 10);
+    return {
+      known, gamma, kurtosis, variance, weights: total(known, ({ weight }) => weight),
+      freedom: h <= 0 ? 50 : Math.min(Math.max(2 / h - 1, 0), 50),
+      skewness: signedSkewness(total(known, ({ s2 }) => s2), total(known, ({ s3 }) => s3), total(known, ({ s6 }) => s6)),
+    };
+  }
+
+  /** The index of EdgeworthUCB: a studentized quantile with terms of second order for skewness and kurtosis. */
+  function edgeworthIndex(arm, t, arms) {
+    const n = arm.pulls;
+    if (n < 0.25 * Math.log(t)) return Infinity;
+    if (arms.lent?.t !== t) arms.lent = { t, ...lentBy(arms) };
+    const { known, gamma, kurtosis, variance, weights, freedom, skewness } = arms.lent;
+    const own = known[arms.indexOf(arm)];
+    const level = Math.min(0.5, 0.75 * Math.max(1, (arms.length - 1) / 4) * (n / t));
+    const z = Math.max(0, play.normalQuantile(0.9 * level));
+    const nu = Math.max(n - 1 + freedom, 0.5);
+    const deviation = Math.sqrt((own.s2 + freedom * variance) / nu);
+    const omega = Math.min(1, (n - 1 + (weights ? (freedom * own.weight) / weights : 0)) / nu);
+    const lean = own.isSpread ? deviation * gamma : skewness;
+    const zeta = z / (1 + ((((n - 1) / nu) * kurtosis) / (12 * n)) * Math.max(0, z ** 2 - 3));
+    const main = deviation * Math.sqrt((nu / n) * Math.expm1(Math.min(zeta ** 2 / nu, 50)));
+    const borrowed = (2 / (2 + freedom)) * deviation * Math.sqrt(-2 * Math.log(level));
+    return arm.mean + main + (borrowed + (((3 * omega - 1) * z ** 2 + 1) / 6) * lean) / n;
+  }
+
   // What a policy knows of an arm: pulls, sum, Welford's mean and squares, and all rewards. Scores are of round t.
   const POLICIES = {
+    edgeworth_ucb: {
+      label: "Edgeworth UCB", formula: "ȳ + a quantile of Student’s form at level 0.75 n / t, with terms for skewness and kurtosis: no σ",
+      nInitial: 2,
+      score: (arm, t, { arms }) => edgeworthIndex(arm, t, arms),
+    },
     ucb1: {
       label: "UCB1", formula: "ȳ + σ √(2 log(t + 1) / n)",
       score: (arm, t, { sigma }) => arm.sum / arm.pulls + (sigma * Math.sqrt(2 * Math.log(1 / (1 / (t + 1))))) / Math.sqrt(arm.pulls),
@@ -100,7 +173,7 @@
         known.mean += deviation / known.pulls;
         known.squares += deviation * (reward - known.mean);
         known.rewards.push(reward);
-        known.law = known.flipped = undefined;
+        known.law = known.flipped = known.shape = undefined;
       },
     };
   }

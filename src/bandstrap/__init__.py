@@ -86,6 +86,7 @@ if TYPE_CHECKING:  # what a reader's tools see; at run time the same names are i
     from bandstrap.policies import UCBTuned as UCBTuned
     from bandstrap.policies import UniformRandom as UniformRandom
     from bandstrap.policies import WeightedBootstrap as WeightedBootstrap
+    from bandstrap.policies.contextual import BootstrappedContextual as BootstrappedContextual
     from bandstrap.policies.contextual import Contexts as Contexts
     from bandstrap.policies.contextual import ContextualBootstrappedUCB as ContextualBootstrappedUCB
     from bandstrap.policies.contextual import ContextualEpsilonGreedy as ContextualEpsilonGreedy
@@ -121,8 +122,8 @@ else:
             "NaiveBootstrappedUCB PHE Policy RDS RMMUCB ReBoot RobustUCB SignFlipUCB SlidingWindowUCB StableTS "
             "StudentizedUCB SubsampleDuels TsallisINF UCB1 UCBTuned UCBV UniformRandom WeightedBootstrap"
         ),
-        "policies.contextual": "Contexts ContextualBootstrappedUCB ContextualEpsilonGreedy ContextualGreedy "
-        "ContextualLinUCB ContextualLinearTS ContextualOFUL RandUCB ShareUCB SquareCB",
+        "policies.contextual": "BootstrappedContextual Contexts ContextualBootstrappedUCB ContextualEpsilonGreedy "
+        "ContextualGreedy ContextualLinUCB ContextualLinearTS ContextualOFUL RandUCB ShareUCB SquareCB",
         "policies.saving.saved": "load",
         "policies.linear": "LinUCB LinearBootstrappedUCB LinearPHE LinearPolicy LinearReBoot LinearTS OFUL",
     }

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
@@ -59,7 +60,7 @@ class Posting(NamedTuple):
 
 
 class Calls:
-    """What both clients do, step by step; :class:`Client` and :class:`AsyncClient` take the steps each in its own way."""
+    """Steps that both clients share; :class:`Client` and :class:`AsyncClient` take the steps each in its own way."""
 
     def __init__(self, attempts: int, owner: str) -> None:
         self.attempts = check_count(attempts, "attempts", owner)
@@ -103,13 +104,20 @@ class Calls:
         """Report fallbacks, the oldest first; those that cannot be reported now are kept."""
         kept = self._fallbacks.get(experiment)
         while kept:
-            part = [kept[i] for i in range(min(len(kept), REPORTED))]
+            # Taken out before they are sent: another thread or task may report at the same time.
+            part: list[dict[str, object]] = []
+            with suppress(IndexError):
+                while len(part) < REPORTED:
+                    part.append(kept.popleft())
+            is_reported = False
             try:
                 yield from self._post(experiment, "imports", part, attempts=1)
+                is_reported = True
             except (ServiceError, InvalidInput):
                 return
-            for _ in part:
-                kept.popleft()
+            finally:
+                if not is_reported:
+                    kept.extendleft(reversed(part))
 
     def _reward(self, experiment: str, value: float, decision: str | None, unit: str | None, key: str | None) -> Steps:
         if (decision is None) == (unit is None):
@@ -133,11 +141,15 @@ class Calls:
             answer = yield Posting(f"/experiments/{quote(experiment, safe='')}/{route}", body)
             if isinstance(answer, httpx.Response):
                 if answer.is_success:
-                    return answer.json()
-                problem = detail_of(answer)
-                if answer.status_code not in PASSING:
-                    raise InvalidInput(problem)
-                wait = max(wait, float(answer.headers.get("Retry-After", 0)))
+                    try:
+                        return answer.json()
+                    except ValueError:  # somebody else answered in the place of the service
+                        problem = f"HTTP status {answer.status_code} without JSON."
+                else:
+                    problem = detail_of(answer)
+                    if answer.status_code not in PASSING:
+                        raise InvalidInput(problem)
+                    wait = max(wait, seconds_of(answer.headers.get("Retry-After", "")))
             else:
                 problem = str(answer) or type(answer).__name__
             if attempt + 1 < attempts:
@@ -337,7 +349,7 @@ class AsyncClient(Calls):
 
 
 def connected(address: str, token: str, timeout: float, owner: str) -> dict[str, Any]:
-    """What httpx is told."""
+    """Options of httpx."""
     return {
         "base_url": address,
         "headers": {"Authorization": f"Bearer {token}"},
@@ -346,8 +358,13 @@ def connected(address: str, token: str, timeout: float, owner: str) -> dict[str,
 
 
 def detail_of(answer: httpx.Response) -> str:
-    """What a service says about a call that it refuses."""
+    """Message of a service about a call that it refuses."""
     try:
         return str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
         return f"HTTP status {answer.status_code}."
+
+
+def seconds_of(retry_after: str) -> float:
+    """Seconds that a header asks to wait; a date, which proxies send, is no number of them."""
+    return float(retry_after) if retry_after.isdecimal() else 0.0

@@ -120,12 +120,14 @@ def check_count(
 
 
 def is_number(value: object) -> TypeGuard[float | np.integer[Any] | np.floating[Any]]:
-    """Whether a value is a whole or floating number; as for :func:`is_whole`, no boolean and no length of time."""
+    """Return whether a value is a whole or floating number; as for :func:`is_whole`, no boolean and no length of
+    time.
+    """
     return is_whole(value) or isinstance(value, float | np.floating)
 
 
 def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
-    """Whether a value is a whole number; NumPy counts a length of time among them, and Python a boolean."""
+    """Return whether a value is a whole number; NumPy counts a length of time among them, and Python a boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
@@ -221,14 +223,14 @@ def read_numbers(values: object, parameter: str, owner: str, rule: str, *, kinds
 
 
 def is_real(value: object, kinds: str) -> bool:
-    """Whether one Python object is a real number; booleans are where ``kinds`` has them."""
+    """Return whether one Python object is a real number; booleans are where ``kinds`` has them."""
     if isinstance(value, bool | np.bool_):
         return "b" in kinds
     return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
 
 
 def has_masked(values: object) -> bool:
-    """Whether a masked array hides something, alone or inside lists."""
+    """Return whether a masked array hides something, alone or inside lists."""
     if isinstance(values, np.ma.MaskedArray):
         return bool(np.ma.getmaskarray(values).any())
     if not isinstance(values, list | tuple):
@@ -262,7 +264,7 @@ def sample_mean(rewards: Floats) -> Floats:
 
 
 def brief(value: object) -> str:
-    """What a refusal shows of ``value``: one line of at most 60 characters."""
+    """Text of ``value`` in a refusal: one line of at most 60 characters."""
     if isinstance(value, str | bytes):
         value = value[: ONE + 1]  # which is cut again below, where it was longer
     try:

@@ -260,7 +260,7 @@ def test_two_values_of_a_law():
 
 def test_a_failure_weighs_more_than_what_is_not_known():
     verdict = judge("bootstrap", {"phi": 0.3}, stats.gamma(2))
-    assert (verdict.holds, verdict.why) == (False, "the law is not symmetric")
+    assert (verdict.holds, verdict.why) == (False, "the distribution is not symmetric")
     verdict = judge("bootstrap", {"phi": 0.3}, stats.norm())
     assert (verdict.holds, verdict.why) == (None, "nothing is known of phi")
     assert judge("bootstrap", {"sigma": 1.0}, stats.norm()).holds

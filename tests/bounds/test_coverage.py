@@ -72,7 +72,7 @@ TABLE = [
 def test_hoeffding_is_told_a_scale_that_holds_or_nothing(law, scale):
     (row,) = coverage(law, 4, 0.05, bounds=["hoeffding"], replications=5)
     if scale is None:
-        assert row.skipped == "needs sigma or support, and none is known that holds for this law"
+        assert row.skipped == "needs sigma or support, and none is known that holds for this distribution"
     else:
         assert row.median_width == pytest.approx(scale * math.sqrt(math.log(20) / 2), rel=1e-12)
         assert row.guarantee == 0.05
@@ -111,35 +111,43 @@ def test_a_standard_deviation_is_not_told_as_a_psi_norm():
     assert "needs sigma" in row.skipped
 
 
-NO_MEAN = "the law has no mean: its median is covered; "
+NO_MEAN = "the distribution has no mean: its median is covered; "
 
 
 @each(
     ("law", "call", "note"),
     [
-        ("gennorm:beta=4", "hoeffding:sigma=2", "the law is not known to be sub-Gaussian"),
-        ("beta:a=2,b=5", "hoeffding:sigma=0.3", "the law is not known to be sub-Gaussian of scale 0.3"),
-        ("gamma:a=2", "sign_flip", "the law is not symmetric"),
-        ("bernoulli:p=0.05", "sign_flip", "the law is not symmetric"),
-        ("cauchy", "student_t", "the law is not normal"),
-        ("t:df=3", "hoeffding:sigma=1.8", "the law is not sub-Gaussian"),
-        ("gamma:a=2", "hoeffding:sigma=2", "the law is not sub-Gaussian"),
-        ("gamma:a=2", "symmetric_betting", "the law is not symmetric"),
-        ("bernoulli:p=0.3", "sign_flip", "the law is not symmetric"),
-        ("beta:a=2,b=3", "bootstrap:correction=sharp", "the law is not symmetric"),
-        ("laplace", "student_t", "the law is not normal"),
-        ("laplace", "hoeffding:sigma=5", "the law is not sub-Gaussian"),
-        ("normal", "hoeffding:sigma=0.9", "the law is not sub-Gaussian of scale 0.9"),
-        ("normal", "bootstrap:correction=sharp,sigma=0.9", "the law is not sub-Gaussian of scale 0.9"),
+        ("gennorm:beta=4", "hoeffding:sigma=2", "the distribution is not known to be sub-Gaussian"),
+        ("beta:a=2,b=5", "hoeffding:sigma=0.3", "the distribution is not known to be sub-Gaussian of scale 0.3"),
+        ("gamma:a=2", "sign_flip", "the distribution is not symmetric"),
+        ("bernoulli:p=0.05", "sign_flip", "the distribution is not symmetric"),
+        ("cauchy", "student_t", "the distribution is not normal"),
+        ("t:df=3", "hoeffding:sigma=1.8", "the distribution is not sub-Gaussian"),
+        ("gamma:a=2", "hoeffding:sigma=2", "the distribution is not sub-Gaussian"),
+        ("gamma:a=2", "symmetric_betting", "the distribution is not symmetric"),
+        ("bernoulli:p=0.3", "sign_flip", "the distribution is not symmetric"),
+        ("beta:a=2,b=3", "bootstrap:correction=sharp", "the distribution is not symmetric"),
+        ("laplace", "student_t", "the distribution is not normal"),
+        ("laplace", "hoeffding:sigma=5", "the distribution is not sub-Gaussian"),
+        ("normal", "hoeffding:sigma=0.9", "the distribution is not sub-Gaussian of scale 0.9"),
+        ("normal", "bootstrap:correction=sharp,sigma=0.9", "the distribution is not sub-Gaussian of scale 0.9"),
         ("normal", "bootstrap:correction=sharp,phi=1.5", "nothing is known of phi"),
-        ("normal", "sign_flip:sigma=0.9", "the law is not sub-Gaussian of scale 0.9"),
-        ("uniform", "bootstrap:correction=sharp,phi=student_t", "the law is not normal"),
-        ("laplace", "sub_weibull:sigma=1.9,beta=1", "the psi_1 norm of the law is not known to be at most 1.9"),
-        ("laplace", "sub_weibull:sigma=9,beta=2", "the psi_2 norm of the law is not known to be at most 9"),
-        ("poisson:mu=1", "sub_weibull:sigma=9,beta=1", "the psi_1 norm of the law is not known to be at most 9"),
-        ("exponential", "sub_weibull:sigma=4,beta=1,symmetric=True", "the law is not symmetric"),
-        ("normal:scale=0.01", "betting:support=(-1,1)", "the law reaches beyond [-1, 1]"),
-        ("normal:scale=0.01", "hoeffding:support=(-1,1)", "the law reaches beyond [-1, 1]"),
+        ("normal", "sign_flip:sigma=0.9", "the distribution is not sub-Gaussian of scale 0.9"),
+        ("uniform", "bootstrap:correction=sharp,phi=student_t", "the distribution is not normal"),
+        (
+            "laplace",
+            "sub_weibull:sigma=1.9,beta=1",
+            "the psi_1 norm of the distribution is not known to be at most 1.9",
+        ),
+        ("laplace", "sub_weibull:sigma=9,beta=2", "the psi_2 norm of the distribution is not known to be at most 9"),
+        (
+            "poisson:mu=1",
+            "sub_weibull:sigma=9,beta=1",
+            "the psi_1 norm of the distribution is not known to be at most 9",
+        ),
+        ("exponential", "sub_weibull:sigma=4,beta=1,symmetric=True", "the distribution is not symmetric"),
+        ("normal:scale=0.01", "betting:support=(-1,1)", "the distribution reaches beyond [-1, 1]"),
+        ("normal:scale=0.01", "hoeffding:support=(-1,1)", "the distribution reaches beyond [-1, 1]"),
     ],
 )
 def test_a_guarantee_is_not_printed_for_a_law_it_does_not_speak_of(law, call, note):
@@ -209,7 +217,7 @@ def test_every_bound_is_run_or_skipped_with_a_reason():
     assert {row.bound.split(":")[0] for row in rows} == set(BOUNDS)
     skipped = {row.bound: row.skipped for row in rows if row.skipped}
     assert set(skipped) == {"sub_weibull", "clopper_pearson", "mid_p"}
-    assert skipped["mid_p"] == "needs rewards of two values, and the law has other values than 0 and 1"
+    assert skipped["mid_p"] == "needs rewards of two values, and the distribution has other values than 0 and 1"
     assert all(0 <= row.miss_low <= row.miss_rate <= row.miss_high <= 1 for row in rows if not row.skipped)
 
 
@@ -218,7 +226,7 @@ def test_without_a_mean_the_median_is_covered():
     # 12 rewards: exact level floor(0.05 * 4096)/4096; 2000 samples stay below 0.075 but for one seed in 10^6, and a bound
     # that misses twice as often does for one in 10^4.
     assert rows[0].miss_rate < 0.075
-    assert rows[0].note == "the law has no mean: its median is covered"
+    assert rows[0].note == "the distribution has no mean: its median is covered"
     assert rows[0].guarantee == 0.05
     assert "needs sigma or support" in rows[1].skipped
 

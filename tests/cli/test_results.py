@@ -292,7 +292,7 @@ def test_a_worker_that_dies_gets_a_sentence_and_what_was_done_is_kept(run, tmp_p
         warnings.simplefilter("ignore", SlowWarning)
         done = run("simulate", "mine.toml", "--out", "out", "--jobs", 1, "--executor", "process")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: 1 piece of work was given up: 1 of")
+    assert done.stderr.splitlines()[-1].startswith("error: 1 task was given up: 1 of")
     assert "Traceback" not in done.stderr
     rows = records(run, "status", "out")
     assert [row["done"] for row in rows] == [1, 0]

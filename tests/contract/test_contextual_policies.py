@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import bandstrap
 from bandstrap.engine.simulator.blocks import play_policy
@@ -14,6 +15,9 @@ from bandstrap.engine.simulator.tape import Tape
 from bandstrap.environments import LinearContexts, Wheel
 from bandstrap.errors import InvalidInput
 from bandstrap.policies import CONTEXTUAL_POLICIES
+from bandstrap.policies.contextual import probabilities
+from bandstrap.policies.contextual.linear_ts import NormalLaws
+from bandstrap.policies.contextual.probabilities import chances_of_highest
 from bandstrap.policies.states.fields import as_lists
 from naive.contexts import Oracle
 from sampling import exhaustive, telling
@@ -241,6 +245,22 @@ def test_weights_are_the_shares_of_choices(name, options):
     assert spread > 0.02  # chance has a part in it
 
 
+def test_weights_of_many_arms_worked_out_in_parts_are_the_integral(monkeypatch):
+    rng = np.random.default_rng(1)
+    means, deviations = rng.normal(size=40), 0.1 + rng.random(40)
+    law = NormalLaws(means, deviations)
+    found = chances_of_highest(law, range(40))
+    y = np.linspace(-2, 12, 20_001)
+    z = (y[:, None] - means) / deviations
+    below = ndtr(z)
+    for k in range(40):
+        others = np.delete(below, k, axis=1).prod(axis=1)
+        density = np.exp(-0.5 * z[:, k] ** 2) / math.sqrt(2 * math.pi) / deviations[k]
+        assert found[k] == pytest.approx((density * others).sum() * (y[1] - y[0]), abs=1e-6)
+    monkeypatch.setattr(probabilities, "AT_ONCE", 1)
+    assert chances_of_highest(law, range(40)) == pytest.approx(found, abs=1e-14)
+
+
 @exhaustive
 @pytest.mark.parametrize(("name", "options"), RANDOM.items())
 def test_weights_are_the_shares_of_a_hundred_thousand_choices(name, options):
@@ -345,6 +365,7 @@ def test_misfits_are_refused_in_a_sentence():
     for options, word in (
         ({"arms": 2}, "contexts"),
         ({"arms": 2, "contexts": 0}, "contexts"),
+        ({"arms": 2, "contexts": 100_000_000}, "memory"),
         ({"arms": 2, "contexts": 2, "model": "shared"}, "features"),
         ({"arms": 2, "contexts": 2, "features": [[1.0], [2.0]]}, "features"),
         ({"arms": 3, "contexts": 2, "model": "hybrid", "features": [[1.0], [2.0]]}, "features"),
@@ -353,6 +374,8 @@ def test_misfits_are_refused_in_a_sentence():
     ):
         with pytest.raises(InvalidInput, match=word):
             bandstrap.ShareUCB(**options)
+    with pytest.raises(InvalidInput, match=r"finite number as 'age', no larger than 1e\+50"):
+        bandstrap.Contexts({"age": "number"}).encode({"age": 10**400})
     policy = made("share_ucb", "shared", FEATURES)
     with pytest.raises(InvalidInput, match="no features are known"):
         policy.add_arm("new")

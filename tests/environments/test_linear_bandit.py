@@ -266,7 +266,7 @@ NOISE = "must be one of 'gaussian', .*'student_t', 'sub_weibull'. Got"
         ({"noise": stats.t}, f"'noise' .* {NOISE}"),
         ({"noise": stats.expon()}, "'noise' .* must be a distribution with mean 0. Got mean 1"),
         ({"noise": stats.cauchy()}, "'noise' .* must be a distribution with mean 0. Got mean nan"),
-        ({"noise": "gaussian:n_arms=3"}, "'noise' .* must be a law without 'n_arms', which is of arms. Got"),
+        ({"noise": "gaussian:n_arms=3"}, "'noise' .* must be a distribution without 'n_arms', which is of arms. Got"),
         ({"theta": (1, 2), "theta_scale": 1}, "'theta_scale' .* must be left out when 'theta' is given. Got 1"),
         (
             {"actions": ((1, 2),), "feature_range": 1},

@@ -60,6 +60,30 @@ def test_evidence_is_that_of_the_slow_twin_however_decisions_are_grouped(seed, n
     assert float(log_evidence(whole.log_products)) == pytest.approx(float(path[-1].ln()), abs=1e-9)
     assert whole.peak == pytest.approx(max(0.0, float(max(path).ln())), abs=1e-9)
     assert whole.peak <= max(0.0, float(max(path).ln()))
+    if whole.worst is not None:
+        side, arm, expected, found = whole.worst
+        until = path.index(max(path)) + 1
+        among = missing[:until] == (side == 0)
+        assert expected == pytest.approx(weights[:until][among, arm].sum())
+        assert found == (arms[:until][among] == arm).sum()
+
+
+def test_an_alarm_goes_on_to_say_what_raised_it():
+    """The first 40 decisions are all for one arm; after 2,000 more nothing is left of the evidence."""
+    state = Health(["a", "b"])
+    state.update([1] * 40, [False] * 40, [0.5, 0.5])
+    raised = state.finding()
+    assert (raised.healthy, raised.arm, raised.side, raised.expected, raised.found) == (False, "b", "present", 20.0, 40)
+    state.update([0, 1] * 1000, [False] * 2000, [0.5, 0.5])
+    assert log_evidence(state.log_products) < 0.0
+    later = state.finding()
+    assert (later.healthy, later.log_evidence, later.arm, later.expected, later.found) == (
+        False,
+        raised.log_evidence,
+        "b",
+        20.0,
+        40,
+    )
 
 
 def test_the_arm_whose_rewards_are_missing_is_named():
@@ -70,7 +94,8 @@ def test_the_arm_whose_rewards_are_missing_is_named():
     found = health(arms, missing, weights, labels=["a", "b", "c"])
     assert (found.healthy, found.arm, found.side) == (False, "c", "missing")
     assert found.found == found.missing["c"] == int(missing[arms == 2].sum())
-    assert found.expected == pytest.approx(0.1 * missing.sum())
+    until = np.flatnonzero(missing & (arms == 2))[-1] + 1  # each other that is missing is evidence that "c" is not
+    assert found.expected == pytest.approx(0.1 * missing[:until].sum())
     assert sum(found.missing.values()) + sum(found.present.values()) == 4000
 
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ from bandstrap.evidence import (
     health,
     readout,
     readout_of_log,
+    verdict,
 )
 from bandstrap.evidence.bins import FIRST_LENGTH, MOST_BINS
 from bandstrap.evidence.contrasts import ARRAYS
+from bandstrap.readout.page import render_readout_page
 from naive import evidence as naive
 from sampling import each
 
@@ -152,9 +155,56 @@ def test_rewards_however_large_or_small_give_no_nonsense():
         told = readout(state, control=0)
         assert json.loads(json.dumps(told.to_dict(), allow_nan=False))["word"] == "open"
         LogEvidence.from_dict(json.loads(json.dumps(state.to_dict())))
-    constant = LogEvidence(2)
-    constant.update(arms, np.full(3000, 7.0), weights)
-    assert readout(constant).word == "open"
+
+
+EVEN, ARMS = np.full((60, 2), 0.5), np.arange(60) % 2
+ZEROS = np.zeros(60)
+FIRST = ARMS * 0
+ONCE = np.where(np.arange(60) == 5, 1, 0)  # the other arm at one time
+EDGES = {
+    "empty": ([], [], np.zeros((0, 2))),
+    "one decision": ([1], [1.0], [0.5, 0.5]),
+    "all rewards equal": (ARMS, ZEROS + 7.0, EVEN),
+    "all equal and huge": (ARMS, ZEROS + 1e300, EVEN),
+    "all missing": (ARMS, ZEROS + math.nan, EVEN),
+    "sorted arms": (np.sort(ARMS), ARMS, EVEN),
+    "huge": (ARMS, ARMS * 1e308, EVEN),
+    "huge in a range": (ARMS, ARMS * 1e308, EVEN, {"low": -5e307, "high": 1e308}),
+    "in the smallest range": (ARMS, ARMS * 5e-324, EVEN, {"low": 0.0, "high": 5e-324}),
+    "far from 0": (ARMS, ARMS * 2.0 + 1e16, EVEN, {"low": 1e16, "high": 1e16 + 2}),
+    "huge losses": (ARMS, ARMS * -1e308, EVEN),
+    "less is better": (ARMS, ARMS * 9.0, EVEN, {"direction": "min", "cap": 5.0}),
+    "served with certainty": (FIRST, ARMS, [1.0, 0.0]),
+    "never served": (ARMS, ARMS, [0.5, 0.5, 0.0]),
+    **{f"probability {p:g}": (ONCE, ARMS, [1.0 - p, p]) for p in (1e-9, 1e-100, 1e-200, 5e-324)},
+    **{f"probability {p:g}, revenue": (ONCE, ARMS * 50.0, [1.0 - p, p], {"cap": 40.0}) for p in (1e-9, 5e-324)},
+}
+DRAWN = ("empty", "one decision", "huge", "huge in a range", "never served", "probability 5e-324")
+
+
+@each("name", EDGES)
+def test_edges_are_read_back_and_shown_without_a_warning(name):
+    *log, rule = (*EDGES[name], {})[:4]
+    state = LogEvidence(np.shape(log[2])[-1], **rule)
+    with warnings.catch_warnings(action="error"):
+        state.update(*log)
+        told = readout(state, control=0, epsilon=0.01)
+        stored = json.dumps(state.to_dict(), allow_nan=False)
+        again = LogEvidence.from_dict(json.loads(stored))
+        assert json.dumps(again.to_dict()) == stored
+        assert readout(again, control=0, epsilon=0.01).to_dict() == told.to_dict()
+        json.dumps(told.to_dict(), allow_nan=False)
+        assert told.sentence in str(told)
+        if name in DRAWN:
+            assert told.sentence.partition("'")[0] in render_readout_page(told, name, calendar=False)
+    for each_ in (*(effect.difference for effect in told.effects), *told.values, told.gain):
+        assert math.isnan(each_.estimate) or each_.lower <= each_.estimate <= each_.upper
+
+
+def test_times_that_have_no_date_are_drawn_as_numbers():
+    state = LogEvidence(2)
+    state.update(ARMS, ARMS, EVEN, times=np.arange(60) * 1e290)
+    assert "9999" not in render_readout_page(readout(state), "shop")
 
 
 # --- the readout ----------------------------------------------------------------------------------------------------------
@@ -222,6 +272,8 @@ def test_unhealthy_logs_get_no_verdict_and_a_sentence():
     told = readout_of_log(*(column[keep] for column in lost))
     assert told.word == "unhealthy"
     assert not told.traffic.healthy
+    (line,) = (line for line in list(told.lines())[1:] if line.startswith("Unhealthy"))  # told once
+    assert "decisions are in the log for '0', where its probabilities let expect" in line
 
 
 def test_arms_that_join_late():
@@ -311,3 +363,14 @@ def test_other_refusals():
     assert nothing.sentence == "Open: each arm may still be the best."
     assert list(nothing.lines())[1] == "0 decisions."
     assert math.isnan(nothing.gain.estimate)
+
+
+def test_a_difference_as_large_as_the_range_needs_evidence():
+    """Revenue has the range of clicks until somebody has bought: nothing is equivalent yet by more than the range."""
+    state = LogEvidence(["red", "green"])
+    assert readout(state, control="red", epsilon=2.0).word == "open"
+    state.update([0, 1] * 50, [0.0] * 100, [0.5, 0.5])
+    assert readout(state, control="red", epsilon=2.0).word == "open"
+    state.update([0, 1] * 50, [0.0, 60.0] * 50, [0.5, 0.5])
+    assert readout(state, control="red", epsilon=2.0).word == "open"
+    assert verdict(Contrasts(2), epsilon=1.0).word == "open"

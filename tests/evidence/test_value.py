@@ -291,6 +291,12 @@ def test_replay_of_a_policy_that_learns_has_its_value_in_the_simulator():
     assert abs(np.mean(kept) - 300) < 15
 
 
+def test_replay_takes_the_ends_of_any_range():
+    for low, high in ((-0.3, 0.1), (-1.6, 0.1), (0.1, 0.7), (1e9, 1e9 + 0.1)):
+        found = rejection_replay(UCB1(arms=[0, 1], rng=0), [0, 1] * 9, [low, high] * 9, [0.5, 0.5], low=low, high=high)
+        assert low <= found.lower <= found.estimate <= found.upper <= high * (1 + 1e-15)
+
+
 def test_replay_is_refused_on_logs_that_are_not_uniform():
     with pytest.raises(InvalidInput, match="same probability; those of decision 1 are"):
         rejection_replay(Always(0), [0, 1], [0, 1], [[0.5, 0.5], [0.6, 0.4]])

@@ -104,6 +104,15 @@ def test_a_winner_that_is_worse_now_is_withheld():
     assert verdict(state.merge(recent), recent=played([0.1, 0.1], 600)).word == "ship"
 
 
+def test_harm_is_told_where_the_winner_is_withheld():
+    state = played([0.3, 0.5, 0.1], 20_000)
+    recent = played([0.6, 0.3, 0.1], 2000, seed=1)
+    found = verdict(state.merge(recent), control="0", recent=recent)
+    assert (found.word, found.arm, found.possible, found.harmful) == ("harm", None, ("1",), ("2",))
+    assert verdict(state.merge(recent), control="0").word == "ship"
+    assert verdict(state.merge(recent), recent=recent).word == "open"
+
+
 def test_arms_that_beat_each_other_in_turn_leave_nobody():
     state = Contrasts(3)
     for better, worse, seed in ((0, 1, 1), (1, 2, 2), (2, 0, 3)):
@@ -114,6 +123,7 @@ def test_arms_that_beat_each_other_in_turn_leave_nobody():
     found = verdict(state)
     assert (found.word, found.possible) == ("open", ())
     assert found.sentence == "Open: effects changed, and no arm was the best all the time."
+    assert found.remaining is None  # and not the few until "one arm left", which nobody is
 
 
 def test_forecasts_of_the_end_are_of_the_right_size():

@@ -1,5 +1,6 @@
 """Experiments in TOML: what is read, and that whatever is wrong is said in one sentence before anything runs."""
 
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +19,7 @@ from bandstrap.experiments.spec import (
     Curve,
     ExperimentSpec,
     Panel,
+    Sweep,
     make_feedback,
     make_policy,
     read_experiment,
@@ -487,3 +489,31 @@ def test_a_name_that_was_given_up_is_understood():
         names.make("sda:sampler=last-block", names.NAMED_POLICIES, "policy").label
         == "subsample_duels:sampler=last-block"
     )
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+
+
+@each(
+    ("heading", "model"),
+    [
+        ("At the top of the file:", ExperimentSpec),
+        ("In `[[panels]]`:", Panel),
+        ("In `[[panels.curves]]`:", Curve),
+        ("In `sweep = { ... }`:", Sweep),
+    ],
+)
+def test_the_page_lists_every_field_with_its_default(heading, model):
+    table = PAGE.read_text(encoding="utf-8").split(f"\n{heading}\n")[1].strip().split("\n\n")[0]
+    rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in table.splitlines()[2:]]
+    listed = {key: default for keys, default, _ in rows for key in re.findall(r"`(\w+)`", keys)}
+    assert listed.keys() == model.model_fields.keys()
+    for key, default in listed.items():
+        field = model.model_fields[key]
+        if default == "required":
+            assert field.is_required(), key
+        elif default.startswith("`"):
+            assert tomllib.loads(f"x = {default.strip('`')}")["x"] == field.default, key
+        else:
+            assert not field.is_required(), key
+            assert field.default in (None, "", ()), key

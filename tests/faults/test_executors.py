@@ -242,7 +242,7 @@ def test_a_policy_that_always_fails_is_given_up_and_the_rest_is_done(run, whole,
     options = ["--executor", kind, *(["--scheduler", cluster.scheduler_address] if kind == "dask" else ["--jobs", "2"])]
     code, errors, found = run(64, *options)
     assert code == 1
-    assert "4 pieces of work were given up: 4 of " in errors
+    assert "4 tasks were given up: 4 of " in errors
     assert "trouble" in errors
     assert "Traceback" not in errors
     shown, panels = found
@@ -278,7 +278,7 @@ def test_three_tries_then_it_is_given_up_piece_by_piece():
         return squares(pieces)
 
     wholes, notes, found = [Sum(2, "a"), Sum(2, "b")], Notes(), {}
-    says = r"^1 piece of work was given up: 1 of number 1 \(ZeroDivisionError: one\)\. All else is finished and kept; "
+    says = r"^1 task was given up: 1 of number 1 \(ZeroDivisionError: one\)\. Everything else is saved; "
     with pytest.raises(Unfinished, match=says) as seen:
         finish(wholes, fragile, executor=ThreadPoolExecutor(1), store=notes, records=found, progress=False)
     assert [record.found for record in found.values()] == [all_squares(2), all_squares(2, 1)]

@@ -92,7 +92,7 @@ def folder(tmp_path):
         (
             "some | winners",
             [
-                "| rewards | told nothing | told anything |",
+                "| rewards | needs no parameters | any policy |",
                 "| --- | --- | --- |",
                 "| Gaussian | **A** 55.4 ± 1.0, within error of it C | **B** 52.0 ± 1.0 |",
                 "| beta | **A** 7.12 ± 0.12 | **A** 7.12 ± 0.12 |",
@@ -101,7 +101,7 @@ def folder(tmp_path):
         (
             "all | overall | C",
             [
-                "| policy | told | mean / A | 99th percentile / A | below, above beyond error |",
+                "| policy | needs | mean / A | 99th percentile / A | below, above beyond error |",
                 "| --- | --- | ---: | ---: | ---: |",
                 "| C | nothing | 0.500 (0.490 to 0.510) | 1.000 (0.500 to 1.500) | 1, 0 of 2 |",
             ],

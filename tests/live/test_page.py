@@ -128,8 +128,10 @@ def test_many_arms_huge_and_equal_rewards_and_no_holdout(shop, tmp_path):
         arms.append(
             dataclasses.replace(status.arms[0], label=f"arm {i}", state=state, mean=mean, lower=ends[0], upper=ends[1])
         )
-        learned[f"arm {i}"] = [Tally(3, mean, 2.0 if half else 0.0)] * 60
-    history = CountHistory(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
+        learned[f"arm {i}"] = [Tally(3, mean, 2.0 if half else 0.0)] * len(status.history.ends)
+    history = CountHistory(
+        status.history.ends, {arm.label: [2] * len(status.history.ends) for arm in arms}, learned, []
+    )
     many = dataclasses.replace(
         status, arms=tuple(arms), lifts=(), settings=status.settings | {"holdout": 0.0}, history=history
     )
@@ -147,8 +149,10 @@ def test_of_very_many_arms_the_pictures_have_the_busiest(shop, tmp_path):
     trade(shop, 20)
     status = shop.status()
     arms = tuple(dataclasses.replace(status.arms[0], label=f"arm {i}", decisions=i) for i in range(100))
-    learned = {arm.label: [Tally(3, 1.0, 2.0)] * 60 for arm in arms}
-    history = CountHistory(status.history.ends, {arm.label: [2] * 60 for arm in arms}, learned, [])
+    learned = {arm.label: [Tally(3, 1.0, 2.0)] * len(status.history.ends) for arm in arms}
+    history = CountHistory(
+        status.history.ends, {arm.label: [2] * len(status.history.ends) for arm in arms}, learned, []
+    )
     page = page_of(dataclasses.replace(status, arms=arms, history=history), tmp_path)
     bars, intervals, *_ = map(words_of, page.pictures)
     for words in (bars, intervals):

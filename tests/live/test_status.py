@@ -14,11 +14,14 @@ from scipy import stats
 from bandstrap import live
 from bandstrap.bounds import betting, difference, student_t
 from bandstrap.errors import InvalidInput
-from bandstrap.live import counting
+from bandstrap.live import counters, counting
+from bandstrap.live.counters import CountKeeper
+from bandstrap.live.counting import DAY
+from bandstrap.live.database import ReadOnly, StoreError
 from bandstrap.live.fold import checksum, write_snapshot
 from bandstrap.live.history import CountHistory
 from bandstrap.live.rows import Change
-from bandstrap.live.status import ALPHA, DAY, RECENT, periods_of
+from bandstrap.live.status import ALPHA, RECENT, periods_of
 from bandstrap.live.tally import Tally, student_interval, welch_interval
 from live.checkout import ARMS, at, make
 from naive.live_status import naive_counts, naive_interval, naive_quantile, naive_units
@@ -116,6 +119,8 @@ def play(experiment, seed, hours=40):
             experiment.change(holdout=0.4, actor="ben")
         if hour == 25:
             experiment.resume("blue", actor="anna")
+        if hour in (5, 18, 29, 33):
+            experiment.status()  # which keeps what was counted until then
         if hour in (20, 30, 38):  # one that was learned, one of whoever it is, one that is open
             experiment.void(experiment.decide(key=f"{hour - hour % 8}-1").id)
     for i, decision in enumerate(experiment.decide_many(keys=[f"last {i}" for i in range(20)], defer=True)):
@@ -193,21 +198,23 @@ def test_stretches_of_time_hold_what_was_chosen_learned_and_compared_in_them(tar
         play(experiment, seed=3)
         status = experiment.status()
         history = status.history
-        length = (status.now - START) / counting.STRETCHES
-        assert history.ends == pytest.approx(START + length * np.arange(1, counting.STRETCHES + 1))
+        length, count = history.ends[1] - history.ends[0], len(history.ends)
+        start = history.ends[0] - length
+        assert np.array_equal(history.ends, start + length * np.arange(1, count + 1))
+        assert start <= START < history.ends[0]
+        assert history.ends[-2] <= status.now < history.ends[-1]
+        assert (math.log2(length) % 1, start % length, count <= counting.STRETCHES < 2 * count) == (0.0, 0.0, True)
         ask = experiment.store.ask
         for arm, label in enumerate(ARMS):
             decided = [
                 time for (time,) in ask("SELECT decided_at FROM live_decision WHERE source = 'policy' AND arm = ?", arm)
             ]
-            counts = np.bincount([int((time - START) / length) for time in decided], minlength=counting.STRETCHES)
+            counts = np.bincount([int((time - start) / length) for time in decided], minlength=count)
             assert list(history.chosen[label]) == counts.tolist()
             rows = ask("SELECT at, reward FROM live_learned WHERE arm = ? AND kind = 'reward' ORDER BY seq", arm)
             curve = history.running_mean(label, ALPHA)
             for stretch, end in enumerate(history.ends):
-                so_far = [
-                    reward for time, reward in rows if time < end or end >= status.now - 1e-3
-                ]  # now is the last end
+                so_far = [reward for time, reward in rows if time < end]
                 expected = statistics.fmean(so_far) if so_far else math.nan
                 assert curve[stretch, 0] == pytest.approx(expected, nan_ok=True)
                 assert tuple(curve[stretch, 1:]) == pytest.approx(
@@ -217,6 +224,123 @@ def test_stretches_of_time_hold_what_was_chosen_learned_and_compared_in_them(tar
         assert np.nanmin(shares) == pytest.approx(1.0)
         last = history.running_lift(ALPHA)[-1]
         assert tuple(last) == pytest.approx((status.lift.difference, status.lift.lower, status.lift.upper))
+
+
+# --- what is kept of the counting ---------------------------------------------------------------------------------------
+
+
+def counted_anew(experiment):
+    """The status, and how many of its decisions were counted by it and not before."""
+    keeper = CountKeeper(experiment.store, experiment.row.id, experiment.build.id)
+    experiment._count_keeper = keeper
+    before = keeper.stored(experiment.state)
+    n_before = 0 if before is None else before.by_source.total()
+    found = experiment.status()
+    return found, sum(found.decisions.values()) - n_before
+
+
+def same(first, second):
+    """Whether two are the same but for how sums were rounded."""
+    one, two = ({**each.to_dict(), "snapshot": None, "arms": None} for each in (first, second))
+    assert one == two
+    assert [arm.label for arm in first.arms] == [arm.label for arm in second.arms]
+    for arm, other in zip(first.arms, second.arms, strict=True):
+        for name, value in dataclasses.asdict(arm).items():
+            assert value == (pytest.approx(getattr(other, name), rel=1e-9) if name in ROUNDED else getattr(other, name))
+        assert list(first.history.chosen[arm.label]) == list(second.history.chosen[arm.label])
+    assert list(first.history.ends) == list(second.history.ends)
+    return True
+
+
+ROUNDED = "mean", "lower", "upper"
+
+
+def grown(target, monkeypatch, **options):
+    """An experiment whose workers have kept what they counted, and what it was like before they did."""
+    monkeypatch.setattr(counters, "is_due", lambda version, last: version > last)
+    experiment = begin(target, **options)
+    rng = np.random.default_rng(4)
+    for hour in range(6):
+        at(experiment, START + 3600 * hour)
+        made = experiment.decide_many(keys=[f"{hour}-{i}" for i in range(30)], defer=hour == 2)
+        experiment.reward_many([(decision.id, float(rng.normal())) for decision in made[::2]])
+        experiment.status()
+    at(experiment, START + 3600 * 5.5)
+    return experiment
+
+
+def test_of_decisions_that_were_counted_only_the_new_ones_are_counted_again(target, monkeypatch):
+    with grown(target, monkeypatch, window="2h") as experiment:
+        found, n_new = counted_anew(experiment)
+        assert n_new == 30  # those of the last hour, which were too young to be final at the last look
+        experiment.store.ask("DELETE FROM live_snapshot")
+        anew, n_new = counted_anew(experiment)
+        assert n_new == 180
+        assert same(found, anew)
+        assert found.open == naive_counts(experiment, found.now, DAY, RECENT)["open"]
+
+
+@pytest.mark.parametrize("wrong", ["void", "earlier", "checksum", "forged", "format", "words"])
+def test_what_was_kept_and_no_longer_holds_is_counted_anew(target, monkeypatch, wrong):
+    with grown(target, monkeypatch) as experiment:
+        first, _ = counted_anew(experiment)
+        build, version = counters.PREFIX + experiment.build.id, experiment.state.version
+        stored = experiment.store.latest_snapshot(experiment.row.id, build)
+        body, seal = stored.body, None
+        if wrong == "void":
+            experiment.void(experiment.decide(key="1-0").id)
+        elif wrong == "earlier":  # a clock that was put back
+            at(experiment, START + 100.0)
+            experiment.decide(key="earlier")
+            at(experiment, START + 3600 * 5.5)
+        elif wrong == "checksum":
+            body, seal = body.replace('"countable":', '"countable":1'), stored.checksum
+        elif wrong == "forged":
+            body = json.dumps({**json.loads(body), "chosen": [1, 2]})
+        elif wrong == "format":
+            body = json.dumps({**json.loads(body), "format": 0})
+        else:
+            body = "{}"
+        if wrong not in ("void", "earlier"):
+            seal = checksum(body) if seal is None else seal
+            experiment.store.ask("DELETE FROM live_snapshot")
+            experiment.store.save_snapshot(experiment.row.id, version, build, experiment.state.link, body, seal)
+        found, n_new = counted_anew(experiment)
+        if wrong not in ("void", "earlier"):
+            assert n_new == 180
+            assert same(found, first)
+        experiment.store.ask("DELETE FROM live_snapshot")
+        assert same(found, counted_anew(experiment)[0])
+
+
+def test_counting_that_is_cut_short_counts_nothing_twice(target, monkeypatch):
+    with grown(target, monkeypatch) as experiment:
+        before, _ = counted_anew(experiment)
+        ask = experiment.store.ask
+
+        def fails(query, *parameters):
+            if query == counting.LEARNED:
+                raise StoreError("gone")
+            return ask(query, *parameters)
+
+        at(experiment, START + 3600 * 6)
+        monkeypatch.setattr(experiment.store, "ask", fails)
+        with pytest.raises(StoreError, match="gone"):
+            experiment.status()
+        monkeypatch.setattr(experiment.store, "ask", ask)
+        at(experiment, START + 3600 * 5.5)
+        assert same(experiment.status(), before)
+
+
+def test_whoever_may_only_read_counts_all_of_it(tmp_path, monkeypatch):
+    with grown(tmp_path / "shop.db", monkeypatch) as experiment:
+        found, _ = counted_anew(experiment)
+        monkeypatch.setattr(experiment.store, "save_snapshot", refuse)
+        assert same(found, counted_anew(experiment)[0])
+
+
+def refuse(*_):
+    raise ReadOnly("no")
 
 
 # --- edges --------------------------------------------------------------------------------------------------------------

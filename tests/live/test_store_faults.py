@@ -566,3 +566,10 @@ def test_who_opens_a_file_waits_for_another_that_has_it_all_to_itself(tmp_path):
     threading.Timer(0.3, other.close).start()
     with Store.open(path) as store:
         assert store.experiments() == []
+
+
+def test_who_has_waited_longer_looks_more_often_until_somebody_seems_stopped():
+    pauses = [sqlite.longest_pause(waited) for waited in (0.0, 0.005, 0.01, 0.02, 0.5, 1.0)]
+    assert pauses == sorted(pauses, reverse=True)
+    assert (pauses[0], pauses[-1]) == (sqlite.FIRST, sqlite.SHORTEST)
+    assert sqlite.longest_pause(60.0) == sqlite.PATIENT

@@ -44,9 +44,9 @@ def test_the_page_of_the_documentation_is_made_from_the_file():
 
 def test_a_cell_stays_one_cell():
     row = as_markdown([Sentence(part="B.1", place="Step | One", says="a\n  b |x| c", reason="so")]).splitlines()[-1]
-    assert row == r"| supplement B.1, Step \| One | a b \|x\| c | so |"
+    assert row == "| supplement\N{NO-BREAK SPACE}B.1, Step \\| One | a b \\|x\\| c | so |"
     row = as_markdown([Sentence(part="1", says="a", claims=["x", "y"], note="b | c")]).splitlines()[-1]
-    assert row == r"| section 1 | a | `x`, `y`. b \| c |"
+    assert row == "| section\N{NO-BREAK SPACE}1 | a | `x`, `y`. b \\| c |"
 
 
 @each(

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 import quickjs
 
-from bandstrap import UCB1, BootstrappedUCB, BootstrappedUCBPlus, GaussianTS, NaiveBootstrappedUCB, SignFlipUCB
+from bandstrap import (
+    UCB1,
+    BootstrappedUCB,
+    BootstrappedUCBPlus,
+    EdgeworthUCB,
+    GaussianTS,
+    NaiveBootstrappedUCB,
+    SignFlipUCB,
+)
 from bandstrap.bounds import bootstrap, hoeffding, sign_flip
 from bandstrap.multipliers import bootstrap_quantile
 from sampling import each, telling
@@ -47,7 +55,7 @@ def upper_bounds(rewards, alpha, sigma):
 
 
 CORRECTIONS = {"naive": "none", "practical": "practical", "sharp": "sharp"}
-# Each with the sizes at which its quantiles are found in another way, counted or made of waves, and the error of the latter
+# Each with the sizes at which its quantiles are found in another way, counted or transformed, and the error of the latter
 # that is allowed, as a share of a bound's width. The library's own sign-flip bound is too wide by 0.2 to 0.4 % there.
 SAMPLES = {
     "normal": (lambda rng, n: rng.normal(size=n), (1, 2, 4, 9, 16, 17, 60), 0.005),
@@ -118,6 +126,7 @@ def test_the_shares_of_missed_tosses_that_the_page_names_are_so(script, n, name,
 # How far apart, as a share of the width of the higher bound, two arms may be of which the script takes the other. What the
 # library approximates differs a little.
 POLICIES = {
+    "edgeworth_ucb": (lambda rng: EdgeworthUCB(arms=4, rng=rng), 1e-6),
     "ucb1": (lambda rng: UCB1(arms=4, sigma=0.5, rng=rng), 0.0),
     "gaussian_ts": (lambda rng: GaussianTS(arms=4, sigma=0.5, rng=rng), 0.0),
     "bootstrapped_ucb": (lambda rng: BootstrappedUCB(arms=4, sigma=0.5, rng=rng), 0.01),

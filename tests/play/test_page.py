@@ -86,7 +86,7 @@ def test_settings_come_from_the_address_and_go_back_into_it(page):
     # What is nonsense in an address is left out, and one that is shared shows the same.
     page.open(f"{ADDRESS}#law=casino&n=many&alpha=-1&sigma=nan&seed=x&world=&first=__proto__&rounds=200")
     page.wait_for(READY)
-    assert values_of(page, "law", "alpha", "sigma", "first", "n") == ["gaussian", "0.05", "1", "ucb1", "12"]
+    assert values_of(page, "law", "alpha", "sigma", "first", "n") == ["gaussian", "0.05", "1", "edgeworth_ucb", "12"]
     page.open(address)
     page.wait_for(f"{READY} && {ended}")
     assert [text_of(page, place) for place in ("#status", "#arms", "#match-status")] == shown

@@ -14,6 +14,7 @@ from contract.test_policies import (
     CASES,
     either_policy,
     every_case_either_way,
+    every_case_that_learns_of_each_arm_alone,
     ident,
     make,
     make_tape,
@@ -47,7 +48,7 @@ def tell(policy, observed, start=0):
 # --- add_arm ------------------------------------------------------------------------------------------------------------
 
 
-@every_case_either_way
+@every_case_that_learns_of_each_arm_alone
 def test_an_arm_that_is_added_is_as_if_it_had_always_been_there(case, compiled):
     before, after = events()
     grown = make(case, arms=N_ARMS - 1, rng=7, compiled=compiled)

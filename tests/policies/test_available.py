@@ -16,6 +16,7 @@ from contract.test_policies import (
     either_policy,
     every_case,
     every_case_either_way,
+    every_case_that_learns_of_each_arm_alone,
     make,
     make_tape,
     play_online,
@@ -157,7 +158,7 @@ def test_machine_code_chooses_among_some_arms_as_plain_python_does(case):
         assert one[key][..., :width].tobytes() == other[key][..., :width].tobytes(), key
 
 
-@every_case_either_way
+@every_case_that_learns_of_each_arm_alone
 def test_a_choice_among_some_arms_changes_nothing_that_was_learned(case, compiled):
     """Two policies that learn the same, of which one is asked for some arms all the while, choose alike in the end."""
     observed = game()

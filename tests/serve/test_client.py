@@ -114,6 +114,46 @@ def test_the_client_for_asyncio_takes_the_same_steps(monkeypatch):
     assert paths[3] == b"/experiments/a%2Fb/decisions/x%2Fy/activate"
 
 
+def test_tasks_that_report_at_once_report_each_fallback_once_and_lose_none(monkeypatch):
+    async def no_sleep(seconds):
+        pass
+
+    sleep = asyncio.sleep
+    monkeypatch.setattr(client_module.asyncio, "sleep", no_sleep)
+    is_down, reported, failures = True, [], [httpx.ConnectError("down")]
+
+    async def answer(request):
+        if is_down:
+            raise httpx.ConnectError("down")
+        await sleep(0)  # the other task's turn
+        if request.url.path.endswith("imports"):
+            if failures:
+                raise failures.pop()
+            reported.extend(wish["key"] for wish in json.loads(request.content))
+            return httpx.Response(200, json=[])
+        return httpx.Response(200, json=DECISION)
+
+    async def talk():
+        nonlocal is_down
+        async with AsyncClient("http://service", "secret", transport=httpx.MockTransport(answer)) as client:
+            for number in range(client_module.REPORTED + 1):
+                await client.decide("shop", key=str(number), fallback_arm="red")
+            is_down = False
+            await asyncio.gather(*(client.decide("shop") for _ in range(4)))
+            return await client.report("shop")
+
+    assert asyncio.run(talk()) == 0
+    assert sorted(reported, key=int) == [str(number) for number in range(client_module.REPORTED + 1)]
+
+
+def test_what_others_answer_in_the_place_of_the_service_is_tried_again(monkeypatch):
+    page = httpx.Response(200, html="<p>Sign in")
+    busy = httpx.Response(503, headers={"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, text="busy")
+    client, _, waited = answering(monkeypatch, [page, busy, httpx.Response(200, json=DECISION)])
+    assert client.decide("checkout").id == "d1"
+    assert waited == [0.1, 0.2]
+
+
 @pytest.mark.parametrize("wrong", [{}, {"decision": "d", "unit": "u"}])
 def test_a_reward_names_one_decision(monkeypatch, wrong):
     client, sent, _ = answering(monkeypatch, [])

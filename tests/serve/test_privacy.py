@@ -9,7 +9,7 @@ from bandstrap import live
 from bandstrap.live.store import Store
 from bandstrap.serve.app import make_app
 from bandstrap.serve.forced import count_forced
-from bandstrap.serve.hub import ServiceOptions
+from bandstrap.serve.hub import ServiceOptions, prepare
 from bandstrap.serve.tokens import create_token
 from command_line import runner
 from serve.serving import serving
@@ -90,7 +90,7 @@ def test_with_a_key_only_hashes_of_units_and_keys_are_stored(tmp_path):
             client.headers["Authorization"] = f"Bearer {token}"
             made = client.post("/experiments/checkout/decisions", json={"unit": UNIT, "key": UNIT}).json()
             assert (made["unit"], made["key"]) == (UNIT, UNIT)
-            paid = client.post("/experiments/checkout/rewards", json={"unit": UNIT, "value": 1.0, "key": "k"})
+            paid = client.post("/experiments/checkout/rewards", json={"unit": UNIT, "value": 1.0, "key": "f" + UNIT})
             body = {"context": {"targetingKey": UNIT}}
             flag = client.post("/ofrep/v1/evaluate/flags/checkout", json=body).json()
             assert flag["metadata"]["decision"] == made["id"]
@@ -104,6 +104,50 @@ def test_with_a_key_only_hashes_of_units_and_keys_are_stored(tmp_path):
     assert not files_hold(target, UNIT)
     with live.open(target, "checkout") as experiment:
         assert experiment.replay().is_identical
+
+
+def test_a_unit_that_is_stored_as_a_hash_is_erased_with_the_secret(run, tmp_path):
+    target, secret = str(tmp_path / "shop.db"), tmp_path / "secret"
+    secret.write_text("one secret of thirty-two characters\n")
+    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    options = ServiceOptions(target, privacy_key=secret.read_text().strip())
+    with live.open(target, "checkout") as experiment:
+        experiment.decide(options.hide(UNIT), key=options.hide("k"))
+    command = ("live", "delete-unit", target, "checkout", UNIT)
+    assert run(*command).stdout == "erased: 0 decisions\n"
+    secret.write_text("short")
+    assert run(*command, "--privacy-key", secret).returncode == 2
+    secret.write_text("another secret of thirty-two characters")
+    assert run(*command, "--privacy-key", secret).stdout == "erased: 0 decisions\n"
+    secret.write_text(f"{options.privacy_key}\n")
+    assert run(*command, "--privacy-key", secret).stdout == "erased: 1 decisions\n"
+
+
+@pytest.mark.parametrize("unit", ["erased:ann", "erased:" + 32 * "0"])
+def test_a_unit_whose_name_looks_erased_is_erased(tmp_path, unit):
+    target = str(tmp_path / "shop.db")
+    with live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        id_ = experiment.decide(unit, key="k").id
+        experiment.decide(key=unit)
+        assert live.delete_unit(target, "checkout", unit) == 2
+        assert not files_hold(target, unit)
+        # The names that they have now are erased again, or nothing is.
+        (row,) = experiment.store.decisions(experiment.row.id, [id_])
+        assert live.delete_unit(target, "checkout", row.unit) == 1
+        assert live.delete_unit(target, "checkout", row.key) == 0
+
+
+def test_a_unit_served_by_force_is_erased_from_python_as_well(tmp_path):
+    target = str(tmp_path / "shop.db")
+    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    with Store.open(target) as store:
+        prepare(store)
+        row = store.experiment("checkout")
+        with sqlite3.connect(target) as base:
+            base.execute("INSERT INTO serve_forced VALUES ('x', ?, ?, ?, 'red', 1.0)", (row.id, UNIT, UNIT))
+    assert live.delete_unit(target, "checkout", UNIT) == 1
+    assert live.delete_unit(target, "checkout", UNIT) == 0
+    assert not files_hold(target, UNIT)
 
 
 def test_what_is_too_old_is_erased_by_the_service(tmp_path):

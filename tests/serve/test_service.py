@@ -1,7 +1,9 @@
 """The service over HTTP: who may do what, what is refused, and that everything answered is stored."""
 
 import asyncio
+import html
 import json
+import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -10,11 +12,14 @@ from urllib.parse import quote
 import pytest
 
 from bandstrap import ShareUCB, live
+from bandstrap.live.experiment import Experiment
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
+from bandstrap.serve.desk import one_by_one
 from bandstrap.serve.hub import ServiceOptions
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
+from command_line import runner
 from serve.serving import serving
 
 READER, DECIDER = "read", "decide"  # kinds of tokens
@@ -205,6 +210,38 @@ def test_calls_of_many_threads_are_committed_together_and_each_is_answered_for_i
         assert experiment.decide(key="k0")._asdict() == decisions[0]
 
 
+def test_a_wish_that_fails_is_answered_for_itself():
+    def call(wishes):
+        if "poison" in wishes:
+            raise KeyError("poison")
+        return [wish.upper() for wish in wishes]
+
+    found = one_by_one(call, ["a", "b", "poison", "c"])
+    assert [str(each) for each in found] == ["A", "B", "'poison'", "C"]
+
+
+def test_a_failure_of_one_item_leaves_the_others_their_answers(service, monkeypatch):
+    decide_many = Experiment.decide_many
+
+    def failing(self, units, **options):
+        if "poison" in units:
+            raise KeyError("poison")
+        return decide_many(self, units, **options)
+
+    monkeypatch.setattr(Experiment, "decide_many", failing)
+    wishes = [{"unit": unit} for unit in ("a", "poison", "b")]
+    answer = ask(service, "POST", "/experiments/checkout/decisions", wishes)
+    found = answer.json()
+    assert (answer.status_code, [each.get("unit") for each in found]) == (200, ["a", None, "b"])
+    assert (found[1]["status"], "poison" in found[1]["detail"]) == (500, False)
+
+
+def test_a_key_that_is_asked_for_again_has_the_unit_that_is_stored(service):
+    path, key = "/experiments/checkout/decisions", {"key": "k"}
+    assert ask(service, "POST", path, key | {"unit": "first"}).json()["unit"] == "first"
+    assert ask(service, "POST", path, key | {"unit": "second"}).json()["unit"] == "first"
+
+
 def test_the_header_is_the_key(service):
     first, second = (
         ask(service, "POST", "/experiments/checkout/decisions", {}, **{"Idempotency-Key": "k"}).json() for _ in range(2)
@@ -348,6 +385,13 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
     assert (file.status_code, rows(service)) == (403, before)
 
 
+def test_a_request_for_no_path_is_refused(service):
+    address = (service.client.base_url.host, service.client.base_url.port)
+    with socket.create_connection(address, timeout=30) as line:
+        line.sendall(b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert line.recv(4096).startswith(b"HTTP/1.1 404")
+
+
 def test_every_answer_says_how_it_may_be_used(service):
     for path in ("/healthz", "/ui/", "/experiments", "/nothing"):
         headers = service.client.get(path).headers
@@ -408,6 +452,10 @@ def test_a_context_reaches_the_policy_by_every_route(service):
         ):
             assert ask(service, "POST", path, {"context": wrong}).status_code == 422
         assert ask(service, "POST", "/experiments/checkout/decisions", {"context": context}).status_code == 422
+        # What has no context could never be learned of.
+        for arm in ("red", "green"):
+            found = ask(service, "POST", "/experiments/shown/imports", {"key": "i", "arm": arm, "version": 0})
+            assert (found.status_code, "context" in found.json()["detail"]) == (422, True)
         assert rows(service) == before
         assert experiment.replay().is_identical
 
@@ -432,6 +480,41 @@ def test_the_board_escapes_names_and_asks_for_a_token(service):
         assert "&lt;script&gt;alert" in text
         assert text.count("<script") == 1
     assert service.client.get("/ui/experiments/nobody").status_code == 404
+
+
+ENDINGS = {
+    "shipped": lambda experiment: experiment.finish(ship="green", holdout=0.1),
+    "shipped anew": lambda experiment: experiment.finish(ship="red"),
+    "back, with another control": lambda experiment: experiment.change(mode="live", holdout=0, control="green"),
+    "in shadow": lambda experiment: experiment.change(mode="shadow"),
+    "archived": lambda experiment: experiment.archive(),
+}
+
+
+def test_the_readout_is_the_same_by_every_door_however_an_experiment_ends(service, tmp_path, monkeypatch, capsys):
+    """Python, HTTP, the board, the command line, and an export with its own reading."""
+    run = runner(monkeypatch, capsys)
+    service.client.post("/ui/login", content=f"token={service.tokens['read']}", follow_redirects=False)
+    said = []
+    with live.open(service.target, "checkout") as experiment:
+        experiment.change(control="red")
+        for name, end in ENDINGS.items():
+            decisions = experiment.decide_many([f"{name} {i}" for i in range(60)])
+            experiment.reward_many([(each.id, float(each.arm == "green")) for each in decisions])
+            end(experiment)
+            service.hub._told.clear()
+            found = experiment.readout().to_dict()
+            assert ask(service, "GET", "/experiments/checkout/readout").json() == found, name
+            page = service.client.get("/ui/experiments/checkout")
+            assert page.status_code == 200, name
+            assert html.escape(found["sentence"]).replace("&#x27;", "&#39;") in page.text
+            told = run("live", "readout", service.target, "checkout", "--format", "json").stdout
+            assert json.loads(told) == found, name
+            experiment.export(tmp_path / "log.parquet")
+            exported = json.loads(run("readout", tmp_path / "log.parquet", "--format", "json").stdout)
+            assert exported == found, name
+            said.append((found["n_decisions"], found["control"], len(found["notes"])))
+    assert said == [(60, "red", 3), (60, "red", 3), (60, "green", 2), (120, "green", 2), (120, "green", 2)]
 
 
 def test_the_service_is_ready_only_where_it_can_write(service, monkeypatch):

@@ -52,5 +52,5 @@ def test_psi_norms_are_the_smallest(name):
 
 
 def test_nobody_is_told_a_psi_norm_that_is_infinite():
-    with pytest.raises(ValueError, match="nobody is told"):
+    with pytest.raises(ValueError, match="nobody is given"):
         psi_norm("lognormal")

@@ -102,7 +102,7 @@ def test_the_plan_has_every_bound_and_100000_samples_wherever_something_is_prove
     [
         ("study", ["--jobs", "0"], "The 'jobs' parameter of python -m study must be"),
         ("study.page", ["nowhere.parquet", "page.md"], "nowhere.parquet: No such file or directory."),
-        ("study.page", [__file__, "page.md"], "is damaged: there is no seal."),
+        ("study.page", [__file__, "page.md"], "is damaged: there is no checksum."),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, module, arguments, sentence):

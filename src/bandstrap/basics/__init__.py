@@ -1,1 +1,1 @@
-"""What every other package stands on: arrays, text, files, names, seeds. Nothing here knows of bandits."""
+"""Foundation of all other packages: arrays, text, files, names, seeds. Nothing here knows of bandits."""

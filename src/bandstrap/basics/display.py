@@ -55,7 +55,7 @@ class Display:
 
 
 def is_numeric(cells: Sequence[object]) -> bool:
-    """Whether cells are numbers or shares in per cent, but for some that do not exist."""
+    """Return whether cells are numbers or shares in per cent, but for some that do not exist."""
     return any(isinstance(cell, int | float) or SHARE.fullmatch(str(cell)) for cell in cells)
 
 
@@ -125,7 +125,7 @@ def as_html(display: Display) -> str:
 
 
 class Displayed:
-    """What is printed as a table, and shown as one in a notebook."""
+    """Object that is printed as a table, and shown as one in a notebook."""
 
     def _display(self) -> Display:
         raise NotImplementedError

@@ -22,7 +22,7 @@ DISTRIBUTION_NAMES = {
 
 
 class Law(Protocol):
-    """What a frozen ``scipy.stats`` distribution has and is always asked for."""
+    """Attributes of a frozen ``scipy.stats`` distribution that are always used."""
 
     def rvs(self, size: Any = ..., random_state: Any = ...) -> Any:
         """Draws."""
@@ -35,7 +35,9 @@ class Law(Protocol):
 
 
 class KnownLaw(Law, Protocol):
-    """What it has beside that. A law of the user's own may lack some of it: who asks has looked whether it is there."""
+    """Attributes of distributions that are known to SciPy. A distribution of the user's own may lack some of it: who
+    asks has looked whether it is there.
+    """
 
     args: tuple[Any, ...]
     kwds: dict[str, Any]
@@ -56,27 +58,28 @@ class KnownLaw(Law, Protocol):
         """Quantiles from above."""
 
     def logpdf(self, y: ArrayLike, /) -> Floats:
-        """Logarithm of the density, of a continuous law."""
+        """Logarithm of the density, of a continuous distribution."""
 
     def logpmf(self, y: ArrayLike, /) -> Floats:
-        """Logarithm of the probability, of a discrete law."""
+        """Logarithm of the probability, of a discrete distribution."""
 
 
 def is_law(law: object) -> TypeGuard[KnownLaw]:
-    """Whether this is a frozen distribution of one number."""
+    """Return whether this is a frozen distribution of one number."""
     needed = ("rvs", "mean", "std", "support", "dist")
     return all(hasattr(law, name) for name in needed) and np.ndim(cast("Law", law).mean()) == 0
 
 
 def law_name(law: object) -> str:
-    """SciPy's name of the family; empty for laws that are not SciPy's."""
+    """SciPy's name of the family; empty for distributions that are not SciPy's."""
     return str(getattr(getattr(law, "dist", None), "name", ""))
 
 
 def law_content(law: KnownLaw) -> bytes:
-    """What tells a law from others: name, moments, support and a few draws.
+    """Content that tells a distribution from others: name, moments, support and a few draws.
 
-    Parameters alone do not: a family of the user's own may hold data, and the same law can be written in several ways.
+    Parameters alone do not: a family of the user's own may hold data, and the same distribution can be written in
+    several ways.
     """
     with np.errstate(all="ignore"):  # SciPy's moments overflow on their way to a correct limit
         numbers = [law.mean(), law.std(), *law.support(), *law.rvs(size=64, random_state=np.random.default_rng(0))]
@@ -99,7 +102,7 @@ def law_called(text: str, parameter: str, owner: str, rule: str) -> KnownLaw:
     try:
         law = family(**alias.options | call.options)
         with np.errstate(all="ignore"):
-            # The median last: of a binomial law of 1e300 coins, SciPy before 1.17 looks for it for ever.
+            # The median last: of a binomial distribution of 1e300 coins, SciPy before 1.17 looks for it for ever.
             is_known = not (np.isnan(float(law.mean())) and np.isnan(float(law.median())))
     except (TypeError, ValueError, ArithmeticError):  # also of lists of parameters, whose means are not numbers
         shapes = family.shapes or "no shape parameter"

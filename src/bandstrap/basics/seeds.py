@@ -1,4 +1,4 @@
-"""What may be given as randomness, ``seed=``, the generator it stands for, and the seed that rewards stand for."""
+"""Accepted forms of ``seed=``, the generators they stand for, and the seed derived from rewards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_generator(seed: Any, owner: str, parameter: str = "seed") -> np.random.
 
 
 def is_seed(value: object) -> bool:
-    """Whether a value is a whole number of at least 0."""
+    """Return whether a value is a whole number of at least 0."""
     return bool(is_whole(value) and value >= 0)
 
 

@@ -93,7 +93,7 @@ def reachable(modules: Iterable[str], folder: Path | None = None) -> list[Source
 
 
 def is_ours(name: str) -> bool:
-    """Whether a module belongs to this package."""
+    """Return whether a module belongs to this package."""
     return name.partition(".")[0] == "bandstrap"
 
 
@@ -135,7 +135,7 @@ def find_file(name: str, folder: Path | None = None) -> Path | None:
 
 @functools.cache
 def is_library(top: str) -> bool:
-    """Whether a package is installed among the libraries."""
+    """Return whether a package is installed among the libraries."""
     origin = find_origin(top)
     folders = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     return origin is not None and not folders.isdisjoint(origin.parents)
@@ -158,13 +158,15 @@ def file_below(folder: Path, parts: Sequence[str]) -> Path | None:
 
 
 def is_type_checking(test: ast.expr) -> bool:
-    """Whether a condition holds for type checkers only: ``TYPE_CHECKING``, or that of ``typing`` under any name."""
+    """Return whether a condition holds for type checkers only: ``TYPE_CHECKING``, or that of ``typing`` under any
+    name.
+    """
     name = test.attr if isinstance(test, ast.Attribute) else test.id if isinstance(test, ast.Name) else ""
     return name == "TYPE_CHECKING"
 
 
 def names_in(tree: ast.AST, package: str) -> Iterator[str]:
-    """What import statements below a node name, but for those that only type checkers see.
+    """Names in import statements below a node, except those for type checkers.
 
     ``from a import b`` names ``a.b`` if that is a module, and ``a`` if it is something in ``a``.
     """

@@ -46,7 +46,7 @@ class Damaged(ValueError):
 
 
 def seal(data: bytes) -> bytes:
-    """Fill in the seal of a file: the SHA-256 of all its bytes, in hexadecimal, in the last place kept for it.
+    """Fill in the checksum of a file: the SHA-256 of all its bytes, in hexadecimal, in the last place kept for it.
 
     The place is a string of JSON under the key ``"seal"``, wherever that JSON is: in a file of JSON, or in the metadata of
     a Parquet file, which any reader of Parquet still opens. :data:`NO_SEAL` stands there while the digest is taken. No
@@ -57,7 +57,7 @@ def seal(data: bytes) -> bytes:
     """
     start = place_of_seal(data)
     if data[start : start + len(NO_SEAL)] != NO_SEAL.encode():
-        raise Damaged("there is no place for a seal")
+        raise Damaged("there is no place for a checksum")
     return data[:start] + digest_without(data, start) + data[start + len(NO_SEAL) :]
 
 
@@ -65,24 +65,24 @@ def check_seal(data: bytes) -> None:
     """Refuse what is not, to the last bit, what :func:`seal` gave; nothing is parsed."""
     start = place_of_seal(data)
     if data[start : start + len(NO_SEAL)] != digest_without(data, start):
-        raise Damaged("the seal is broken")
+        raise Damaged("the checksum does not match")
 
 
 def has_seal(data: bytes) -> bool:
-    """Whether a file was sealed, be it damaged since."""
+    """Return whether a file has a checksum, valid or not."""
     return SEAL in data
 
 
 def place_of_seal(data: bytes) -> int:
-    """Where the seal begins."""
+    """Offset of the checksum."""
     start = data.rfind(SEAL) + len(SEAL)
     if start < len(SEAL):
-        raise Damaged("there is no seal")
+        raise Damaged("there is no checksum")
     return start
 
 
 def digest_without(data: bytes, start: int) -> bytes:
-    """Digest of a file in which there is no seal yet at ``start``."""
+    """Digest of a file without a checksum at ``start``."""
     view = memoryview(data)
     digest = hashlib.sha256(view[:start])
     digest.update(NO_SEAL.encode())
@@ -91,7 +91,7 @@ def digest_without(data: bytes, start: int) -> bytes:
 
 
 def read_sealed(path: Path) -> bytes:
-    """The bytes of a sealed file, every bit of them as written; otherwise :class:`Damaged`."""
+    """The bytes of a file with a checksum, every bit of them as written; otherwise :class:`Damaged`."""
     data = path.read_bytes()
     check_seal(data)
     return data
@@ -106,7 +106,7 @@ def whole_file(path: Path, *, lasting: bool = True) -> Iterator[Path]:
 
     What fails names ``path``. A file that is ``lasting`` is on the disk, name and all, before this ends, whatever happens
     to the machine. Otherwise that is left to the system, and after a power cut the file may be the old one, missing or
-    damaged: good enough for what has a seal and can be made again.
+    damaged: good enough for what has a checksum and can be made again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_orphans(path.parent.absolute())
@@ -261,7 +261,7 @@ def check_file(path: Path, parameter: str, owner: str) -> None:
 
 
 def obstacle(*folders: Path, files: Iterable[Path]) -> str:
-    """Why some folders cannot be made or written to, or some files cannot; empty if all can.
+    """Reason why some folders cannot be made or written to, or some files cannot; empty if all can.
 
     Something is really written, in the last folder on the way that there is, and removed again: whoever may do anything
     still cannot write to a full disk, or to one that is read only.

@@ -49,7 +49,7 @@ LONGEST_LINE = 10_000_000
 
 
 class Hints(NamedTuple):
-    """What to do about a file that cannot be read as it is, in the caller's words."""
+    """Advice on what to do about a file that cannot be read as it is, in the caller's words."""
 
     missing: str = ""
     separator: str = ""
@@ -269,7 +269,7 @@ def place(header: list[str], column: str, name: str, hint: str = "") -> int:
 
 
 def is_missing(value: str | float | None, words: Collection[str]) -> bool:
-    """Whether what is written for a number stands for none."""
+    """Return whether what is written for a number stands for none."""
     if isinstance(value, str):
         return value.lower() in MISSING or value in words
     if value is None or math.isnan(value):
@@ -290,7 +290,7 @@ def parse_number(text: str, where: str, column: str, hint: str = "", *, decimal:
 
 
 def no_number(text: str, hint: str) -> str:
-    """What stands where a number should, and what to do about it."""
+    """Refusal of a cell that holds no number, with advice."""
     return (f"{brief(text)}, which is not a finite number" if text else "nothing") + (f" ({hint})" if hint else "")
 
 

@@ -1,4 +1,4 @@
-"""What bounds assume of rewards, each assumption in one place: which laws meet it, and which samples contradict it.
+"""Assumptions of bounds, each in one place: which distributions meet it, and which samples contradict it.
 
 The tests of samples take a few microseconds for a thousand rewards, since every bound runs them: no draws, and no sorting
 where a sum will do.
@@ -39,7 +39,7 @@ FEWEST = 8
 # Up to this many rewards Royston's approximation is accurate; of more, every second or third is looked at.
 MOST_FOR_NORMALITY = 5000
 # Where distances from the middle are cut, how far rewards of short tails are from it, both in half interquartile ranges,
-# and how many values are few: chosen for the level at samples of 12 to 300 of fifteen symmetric laws.
+# and how many values are few: chosen for the level at samples of 12 to 300 of fifteen symmetric distributions.
 CUT = 5.0
 FEW_HALVES = 3.0
 FEW_VALUES = 5
@@ -48,7 +48,7 @@ SMALLEST_SCALE = 1e-50
 
 
 class Verdict(NamedTuple):
-    """Whether an assumption holds: yes, no, or ``None`` for what is not known; and why not."""
+    """Verdict on an assumption holds: yes, no, or ``None`` if unknown; and the reason."""
 
     holds: bool | None
     why: str = ""
@@ -59,16 +59,16 @@ HOLDS = Verdict(holds=True)
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption that bounds make: a judgement on a law, and what in a sample speaks against it.
+    """An assumption that bounds make: a judgement on a distribution, and what in a sample speaks against it.
 
-    All are told the options that the bound is called with, where ``sigma``, ``support`` and the like are.
+    All are given the options that the bound is called with, where ``sigma``, ``support`` and the like are.
 
     Attributes
     ----------
     name
         As bounds call it.
     of_law
-        Whether a law meets it.
+        Whether a distribution meets it.
     contradicted_by
         A sentence on each feature of a sample that contradicts it, at the level ``SIGNIFICANCE``.
     """
@@ -79,11 +79,12 @@ class Assumption:
 
 
 def judge(name: str, options: BoundOptions, law: KnownLaw) -> Verdict:
-    """Whether the guarantee of the bound ``name`` covers this law: all that it, and the bound its phi names, assume.
+    """Return whether the guarantee of the bound ``name`` covers this distribution: all that it, and the bound its phi
+    names, assume.
 
     >>> from scipy import stats
     >>> judge("sign_flip", {}, stats.gamma(2))
-    Verdict(holds=False, why='the law is not symmetric')
+    Verdict(holds=False, why='the distribution is not symmetric')
     """
     verdicts = [ASSUMPTIONS[each].of_law(law, options) for each in BOUNDS[name].assumes]
     if name in WITH_PHI:
@@ -103,7 +104,7 @@ def judge_phi(options: BoundOptions, law: KnownLaw) -> Verdict:
         return HOLDS
     if not isinstance(phi, str):
         return Verdict(None, "nothing is known of phi")
-    return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the law itself
+    return HOLDS if phi in ORACLES else judge(phi, options, law)  # an oracle is taken from the distribution itself
 
 
 def phi_told(options: BoundOptions) -> object:
@@ -190,7 +191,7 @@ def self_normalised(total: float, terms: Floats) -> float:
 
 
 def n_values(ordered: Floats) -> int:
-    """How many different rewards there are, in ascending order."""
+    """Number of different rewards, in ascending order."""
     return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
@@ -280,44 +281,44 @@ def not_normal(rewards: Floats, options: BoundOptions) -> list[str]:
 def symmetric_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """Symmetry about the mean, or about the median where there is none."""
     if not has_quantiles(law):
-        return Verdict(None, "nothing is known of the law's quantiles")
-    return HOLDS if is_symmetric(law) else Verdict(holds=False, why="the law is not symmetric")
+        return Verdict(None, "nothing is known of the distribution's quantiles")
+    return HOLDS if is_symmetric(law) else Verdict(holds=False, why="the distribution is not symmetric")
 
 
 def normal_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """The normal family."""
-    return HOLDS if law_name(law) == "norm" else Verdict(holds=False, why="the law is not normal")
+    return HOLDS if law_name(law) == "norm" else Verdict(holds=False, why="the distribution is not normal")
 
 
 # --- bounded, sub-Gaussian, sub-Weibull -------------------------------------------------------------------------------
 
 
 def bounded_law(law: KnownLaw, options: BoundOptions) -> Verdict:
-    """A law inside the support that was told."""
+    """A distribution inside the support that was given."""
     support = options["support"]
     low, high = (float(end) for end in law.support())
     slack = ROUNDING * (support[1] - support[0])
     if support[0] - slack <= low and high <= support[1] + slack:
         return HOLDS
-    return Verdict(holds=False, why=f"the law reaches beyond [{support[0]:g}, {support[1]:g}]")
+    return Verdict(holds=False, why=f"the distribution reaches beyond [{support[0]:g}, {support[1]:g}]")
 
 
 def sub_gaussian_law(law: KnownLaw, options: BoundOptions) -> Verdict:
-    """A law known to have the scale that was told, or the support."""
+    """A distribution known to have the scale that was given, or the support."""
     if options.get("support") is not None:
         return bounded_law(law, options)
     scale = sub_gaussian_scale(law)
     if scale is None and has_heavy_tail(law):
-        return Verdict(holds=False, why="the law is not sub-Gaussian")
+        return Verdict(holds=False, why="the distribution is not sub-Gaussian")
     if scale is None:
-        return Verdict(None, "the law is not known to be sub-Gaussian")
+        return Verdict(None, "the distribution is not known to be sub-Gaussian")
     if scale <= options["sigma"] * (1 + ROUNDING):
         return HOLDS
     why = f"sub-Gaussian of scale {options['sigma']:g}"
     # The standard deviation is at most the scale.
     if float(law.std()) > options["sigma"] * (1 + ROUNDING):
-        return Verdict(holds=False, why=f"the law is not {why}")
-    return Verdict(None, f"the law is not known to be {why}")
+        return Verdict(holds=False, why=f"the distribution is not {why}")
+    return Verdict(None, f"the distribution is not known to be {why}")
 
 
 def above_scale(rewards: Floats, options: BoundOptions) -> list[str]:
@@ -346,13 +347,15 @@ def above_scale(rewards: Floats, options: BoundOptions) -> list[str]:
 def sub_weibull_law(law: KnownLaw, options: BoundOptions) -> Verdict:
     """A psi norm of at most sigma, by quadrature; symmetry where that was claimed."""
     if orlicz_mean(law, options["sigma"], options["beta"]) > 2 * (1 + ROUNDING):
-        norm = f"the psi_{options['beta']:g} norm of the law"
+        norm = f"the psi_{options['beta']:g} norm of the distribution"
         return Verdict(None, f"{norm} is not known to be at most {options['sigma']:g}")
     return symmetric_law(law, options) if options.get("symmetric") else HOLDS
 
 
 def skew_if_symmetric(rewards: Floats, options: BoundOptions) -> list[str]:
-    """A test of symmetry where that was claimed; of the tails of a law a sample tells too little to contradict anything."""
+    """A test of symmetry where that was claimed; of the tails of a distribution a sample tells too little to
+    contradict anything.
+    """
     return skew(rewards, options) if options.get("symmetric") else []
 
 
@@ -360,11 +363,11 @@ def skew_if_symmetric(rewards: Floats, options: BoundOptions) -> list[str]:
 
 
 def binary_law(law: KnownLaw, options: BoundOptions) -> Verdict:
-    """A law of the two values that were told, by default 0 and 1."""
+    """A distribution of the two values that were given, by default 0 and 1."""
     values = options.get("support", ZERO_OR_ONE)
     if is_two_valued(law, values):
         return HOLDS
-    return Verdict(holds=False, why=f"the law has other values than {values[0]:g} and {values[1]:g}")
+    return Verdict(holds=False, why=f"the distribution has other values than {values[0]:g} and {values[1]:g}")
 
 
 # --- order ------------------------------------------------------------------------------------------------------------
@@ -374,7 +377,7 @@ def trend_p_value(sample: ArrayLike) -> float:
     """P-value of a test that rewards neither rise nor fall along the sample, by their rank correlation with their place.
 
     In a random order the rank correlation, equal rewards sharing their mean rank, has mean 0 and variance ``1/(n - 1)``;
-    its law is taken for normal.
+    its distribution is taken for normal.
 
     Examples
     --------
@@ -405,7 +408,7 @@ def rank_correlation(rewards: Floats) -> tuple[float, int]:
 
 
 def trends(rewards: Floats) -> list[str]:
-    """A trend along the sample, which a bound that walks through it cannot bear."""
+    """A trend along the sample, which contradicts what a sequential bound assumes."""
     if rewards.size < FEWEST:
         return []
     p_value = trend_p_value(rewards)

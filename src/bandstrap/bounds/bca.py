@@ -28,8 +28,9 @@ def bca(
 
     .. math:: \hat G^{-1}\Bigl(\Phi\Bigl(z_0 + \frac{z_0 + z}{1 - a (z_0 + z)}\Bigr)\Bigr)
 
-    with ``G`` the law of the means of ``B`` samples drawn from the sample with replacement, ``z`` the upper ``alpha``
-    quantile of the normal law, ``Phi(z_0) = G(ybar)`` (a tie counts half) and ``a`` a sixth of the skewness of the mean.
+    with ``G`` the distribution of the means of ``B`` samples drawn from the sample with replacement, ``z`` the upper
+    ``alpha`` quantile of the normal distribution, ``Phi(z_0) = G(ybar)`` (a tie counts half) and ``a`` a sixth of the
+    skewness of the mean.
 
     Parameters
     ----------

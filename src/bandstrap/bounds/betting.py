@@ -113,7 +113,7 @@ def average_log_capital(orders: Floats, bets: Floats, mean: float, share: float,
 
 @jitable
 def capital_rounding(n: int, share: float) -> float:
-    """What the logarithm of a product of ``n`` factors, of ``1 - share`` or more, may lose to rounding."""
+    """Largest rounding error of the logarithm of a product of ``n`` factors of at least ``1 - share``."""
     return CAPITAL_ROUNDING + n * 2.0**-50 / (1.0 - share)
 
 
@@ -229,7 +229,7 @@ def place_in_support(shares: Floats, support: Support) -> Floats:
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
-    """Whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
+    """Return whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
     ends = check_support(options.get("support"), "betting")
     seed, is_in_order = check_order(options.get("seed"), options.get("in_order", False), "betting")
     scaled, (low, high), exponent = scale_to_support(rewards, mirror(ends, mirrored))

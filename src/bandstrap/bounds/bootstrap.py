@@ -40,7 +40,7 @@ DEFAULT_DELTA = 0.1
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
-    """Whether the correction alone reaches ``mean``: a quantile of random signs is not negative."""
+    """Return whether the correction alone reaches ``mean``: a quantile of random signs is not negative."""
     is_plain = {"quantile", "interval", "weights"}.isdisjoint(options)
     correction = options.get("correction", "practical")
     least = np.zeros(len(rewards))
@@ -112,7 +112,7 @@ def bootstrap(
         ``"stated"``
             ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed. It is false: rewards of 1 and -1 with ``phi`` a
             constant above 1 are missed with probability ``2^-n`` at levels where ``2 alpha`` is less, see
-            ``bandstrap.theory.coin.coin_misses``. Kept to reproduce the paper; at usual levels no law is known to
+            ``bandstrap.theory.coin.coin_misses``. Kept to reproduce the paper; at usual levels no distribution is known to
             contradict it.
         ``"sharp"``
             ``c`` the exact upper ``alpha delta`` quantile of the mean of n random signs, and the sum capped at ``phi``.

@@ -1,4 +1,4 @@
-"""What a bound is: the record every bound returns, the frame every bound is built in, and the registry."""
+"""Bounds: the record every bound returns, the frame every bound is built in, and the registry."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ BoundOptions = Mapping[str, Any]
 ZERO_OR_ONE: Support = (0.0, 1.0)
 # Numbers below 2 to this power have squares that are far from overflow.
 LARGE_EXPONENT = 500
-# What a bound may assume of rewards beside their independence. ``bounds/assumptions.py`` says of each which laws meet it
-# and which samples contradict it.
+# What a bound may assume of rewards beside their independence. ``bounds/assumptions.py`` says of each which
+# distributions meet it and which samples contradict it.
 AssumptionName = Literal["bounded", "symmetric", "sub-Gaussian", "sub-Weibull", "normal", "binary"]
 # A miss that is as likely as not is no error probability.
 LARGEST_LEVEL = 0.5
@@ -137,7 +137,7 @@ class Bound(Displayed):
 
     @property
     def excludes_all(self) -> bool | NDArray[np.bool_]:
-        """Whether no mean is left, since the ends crossed or rewards are impossible: evidence against the assumption."""
+        """True if no mean is left, since the ends crossed or rewards are impossible: evidence against the assumption."""
         return np.isnan(self.lower) | np.isnan(self.upper)
 
     @property
@@ -157,7 +157,7 @@ class Bound(Displayed):
 
     @property
     def proved(self) -> str | None:
-        """What is proved of this sample, in a word or two: ``"<= 0.05"``, ``"assumption fails"``, ``"not known"``."""
+        """Guarantee for this sample, in a word or two: ``"<= 0.05"``, ``"assumption fails"``, ``"not known"``."""
         if self.guarantee is not None:
             return f"<= {self.guarantee:.4g}"
         if self.contradicted:
@@ -165,7 +165,7 @@ class Bound(Displayed):
         return "not known" if self.notes else None
 
     def misses(self, mean: float) -> bool | NDArray[np.bool_]:
-        """Whether a true ``mean`` lies beyond the bound."""
+        """Return whether a true ``mean`` lies beyond the bound."""
         return (mean > self.upper) | (mean < self.lower) | self.excludes_all
 
 
@@ -272,7 +272,7 @@ def from_ends(
 
 
 def refuted(name: str, alpha: float, side: Side, mean: float, refusal: Refuted, sizes: tuple[int, ...]) -> Bound:
-    """What stands for the bound of one group among others whose rewards rule the assumption out: no mean is left."""
+    """Placeholder for the bound of a group whose rewards rule the assumption out: no mean is left."""
     notes = (f"{refusal.note}, so the bound cannot be computed",)
     return Bound(
         name, side, alpha, mean, math.nan, math.nan, {}, "none", None, "", notes=notes, contradicted=True, sizes=sizes
@@ -342,7 +342,7 @@ def build(
 def note_on_equal_rewards(
     name: str, rewards: Floats, parts: Mapping[str, FloatOrArray], lower: Floats, upper: Floats
 ) -> list[str]:
-    """What equal rewards cannot show to a bound that reads its width off them."""
+    """Note for a bound whose width comes from the rewards when these are all equal."""
     if not {"symmetric", "normal"} & set(BOUNDS[name].assumes):
         return []
     n = rewards.shape[-1]
@@ -359,16 +359,16 @@ def note_on_equal_rewards(
     which = f"all {n} rewards are {value:g}" if n > 1 else f"there is one reward, {value:g}"
     if rewards.ndim > 1:
         which = f"in {int(is_blind.sum())} of {is_blind.size} samples all {n} rewards are equal"
-    advice = "a bound that is told a support or a scale can"
+    advice = "a bound that is given a support or a scale can"
     if rewards.ndim == 1 and value in (0.0, 1.0):
-        advice = "clopper_pearson can if they are zeros and ones, or a bound that is told a support or a scale"
+        advice = "clopper_pearson can if they are zeros and ones, or a bound that is given a support or a scale"
     return [f"{which}, which cannot show how much rewards vary, and this bound takes it for nothing; {advice}"]
 
 
 def note_on_crossed_ends(
     lower: Floats, upper: Floats, guarantee: float | None, holds_for: str, order: str | None
 ) -> list[str]:
-    """That no mean is left, and how rarely that should happen."""
+    """Note that no mean is left, and how rarely that should happen."""
     crossed = np.asarray(lower > upper)
     if not crossed.any():
         return []
@@ -381,7 +381,7 @@ def note_on_crossed_ends(
 
 
 def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[str]:
-    """That a bound which read the sample in its order has left its mean behind; for rewards in a known support."""
+    """Note that the interval of a sequential bound excludes the sample mean, for rewards in a known support."""
     mean, rounding = sample_mean(rewards), ROUNDING * np.abs(rewards).max(axis=-1)
     beyond = np.asarray((lower <= upper) & ((mean > upper + rounding) | (mean < lower - rounding)))
     if not beyond.any():
@@ -391,7 +391,7 @@ def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[s
 
 
 def too_few(n: int, needed: int, level: float, what: str = "reward") -> str:
-    """Why a bound is infinite that so many rewards would make finite.
+    """Reason why a bound is infinite, with the number of rewards that would make it finite.
 
     >>> too_few(4, 5, 0.05)
     'the bound is infinite, since 4 rewards are too few: an error probability of 0.05 takes at least 5'
@@ -484,7 +484,7 @@ def scale_inside(rewards: Floats, support: Support, owner: str, mirrored: bool) 
 
 
 def rewards_inside(support: Support) -> str:
-    """What bounds for a known support hold for.
+    """Condition under which bounds for a known support hold.
 
     >>> rewards_inside((0.0, 1.0))
     'independent rewards in [0, 1]'
@@ -493,12 +493,12 @@ def rewards_inside(support: Support) -> str:
 
 
 class Covers(Protocol):
-    """Which samples have an upper bound that is certainly ``mean`` or more; some that have may not be found."""
+    """Tell which samples have an upper bound that is certainly ``mean`` or more; some that have may not be found."""
 
     def __call__(
         self, rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions, /
     ) -> NDArray[np.bool_]:
-        """For rewards of shape ``(samples, n)``, whose sign and whose mean's were turned if ``mirrored``."""
+        """Take rewards of shape ``(samples, n)``, whose sign and whose mean's were turned if ``mirrored``."""
 
 
 @dataclass(frozen=True)
@@ -566,7 +566,7 @@ def bound_by_name(name: str, sample: ArrayLike, alpha: float, side: Side, option
 
 
 def takes_seed(name: str) -> bool:
-    """Whether the bound of this name draws: resamples, signs or orders."""
+    """Return whether the bound of this name draws: resamples, signs or orders."""
     return "seed" in inspect.signature(BOUNDS[name].function).parameters
 
 

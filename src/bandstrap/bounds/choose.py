@@ -1,4 +1,4 @@
-"""Which bound to take: a rule that reads what is stated of the rewards, and of the data what they show safely."""
+"""Choice of a bound, by a rule on what is stated about the rewards and what the data show safely."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def choose(
 
 
 def is_one_of(values: Floats, ends: Support) -> bool:
-    """Whether all values are one of the two."""
+    """Return whether all values are one of the two."""
     return bool(((values == ends[0]) | (values == ends[1])).all())
 
 
@@ -202,7 +202,8 @@ def rewards_of(n: int) -> str:
 
 
 def are_too_few(n: int, level: float) -> bool:
-    """Whether resamples of one of ``n`` rewards alone, which have no spread, may decide on a bound at this level.
+    """Return whether resamples of one of ``n`` rewards alone, which have no spread, may decide on a bound at this
+    level.
 
     Such a resample lies on one side of the mean with probability ``(n - 1) n^-n`` or less. The level is to be twice that,
     for the number of them that are drawn varies.

@@ -32,27 +32,27 @@ from bandstrap.errors import InvalidInput, brief, check_choice, check_count, req
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))
 # Empty for bounds that prove nothing.
 JudgedAssumption = Literal["holds", "fails", "unknown", ""]
-NO_MEAN = "the law has no mean: its median is covered"
+NO_MEAN = "the distribution has no mean: its median is covered"
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
 # Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
 # time, so that its numbers do not depend on this, unless it draws.
 SLICE = 1 << 14
-# Cells of the grid that a law with bounded support is put on.
+# Cells of the grid that a distribution with bounded support is put on.
 N_CELLS = 1000
 
 
 @dataclass(frozen=True)
 class CoverageRow:
-    """How one bound did at one sample size.
+    """Miss rate and width of one bound at one sample size.
 
-    ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is the
-    proved miss probability, ``None`` where there is none or where the law is not what the proof assumes. ``assumption``
-    says whether it is: ``"holds"``, ``"fails"``, or ``"unknown"`` where that cannot be read off the law; empty for bounds
-    that prove nothing. ``skipped`` says why a bound was not run, and is empty for those that were. ``note`` says why an
-    assumption does not hold, or that the median is covered because there is no mean. ``width_error`` is the standard
-    error of ``mean_width``, ``None`` where there is none because a width is infinite or alone. ``widths`` is the number of
-    samples whose width was measured.
+    ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is
+    the proved miss probability, ``None`` where there is none or where the distribution is not what the proof assumes.
+    ``assumption`` says whether it is: ``"holds"``, ``"fails"``, or ``"unknown"`` where that cannot be read off the
+    distribution; empty for bounds that prove nothing. ``skipped`` says why a bound was not run, and is empty for
+    those that were. ``note`` says why an assumption does not hold, or that the median is covered because there is no
+    mean. ``width_error`` is the standard error of ``mean_width``, ``None`` where there is none because a width is
+    infinite or alone. ``widths`` is the number of samples whose width was measured.
     """
 
     bound: str
@@ -98,12 +98,12 @@ def coverage(
     alpha
         Error probability given to every bound.
     bounds
-        Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap in
-        all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is told the truth: the support
-        where there is one, else the standard deviation of a normal law. The unproved forms of the bootstrap are told the
-        standard deviation of any law. A bound whose needs cannot be met is skipped, with the reason. The bootstrap may be
-        given ``phi=oracle`` or ``phi=oracle-adaptive``: the smallest constant, and the smallest function, that theorem 1
-        allows for this law; upper bounds only.
+        Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap
+        in all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is given the truth: the
+        support where there is one, else the standard deviation of a normal distribution. The unproved forms of the
+        bootstrap are given the standard deviation of any distribution. A bound whose needs cannot be met is skipped,
+        with the reason. The bootstrap may be given ``phi=oracle`` or ``phi=oracle-adaptive``: the smallest constant,
+        and the smallest function, that theorem 1 allows for this distribution; upper bounds only.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     replications
@@ -127,7 +127,7 @@ def coverage(
     bootstrap:correction=none 75 0.54
     >>> (row,) = coverage([0, 0, 0, 1, 2, 9], 20, bounds=["student_t"], replications=1000)
     >>> row.miss_rate, row.note
-    (0.116, 'assumption fails: the law is not normal')
+    (0.116, 'assumption fails: the distribution is not normal')
     """
     sizes = [check_count(n, "sample_size", "coverage") for n in np.atleast_1d(np.asarray(sample_size, dtype=object))]
     check_level(alpha, "coverage")
@@ -193,8 +193,8 @@ def resolve_distribution(distribution: str | Law | ArrayLike) -> KnownLaw:
 def tell_truth(call: Call, law: KnownLaw) -> Options | str:
     """The options a bound is run with, or why it cannot be run.
 
-    A bound that proves something is told what holds: the support where there is one, else the standard deviation where it
-    is known to be a sub-Gaussian scale. The unproved forms of the bootstrap take a scale for granted, and are told the
+    A bound that proves something is given what holds: the support where there is one, else the standard deviation where it
+    is known to be a sub-Gaussian scale. The unproved forms of the bootstrap take a scale for granted, and are given the
     standard deviation.
     """
     options = dict(call.options)
@@ -220,7 +220,7 @@ def tell_truth(call: Call, law: KnownLaw) -> Options | str:
         known = [way for way in ways if way in truth and "beta" not in BOUNDS[call.name].needs]
         if not known:
             why = (
-                "and none is known that holds for this law"
+                "and none is known that holds for this distribution"
                 if "sigma" in ways
                 else "which this distribution does not have"
             )
@@ -312,7 +312,7 @@ def measure(
 
 
 def judgement(name: str, options: Options, law: KnownLaw) -> tuple[JudgedAssumption, str]:
-    """Whether a law is what the proof of a bound assumes, and a note that says why not."""
+    """Return whether a distribution is what the proof of a bound assumes, and a note that says why not."""
     with np.errstate(all="ignore"):  # of SciPy's quantiles far out
         verdict = judge(name, options, law)
     if verdict.holds:
@@ -333,7 +333,7 @@ def sample_blocks(
 
 
 def draw_samples(law: Law, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """Samples of a law, one per row; parameters that are too extreme to draw with are the user's mistake."""
+    """Samples of a distribution, one per row; parameters that are too extreme to draw with are the user's mistake."""
     name = law_name(law) or type(law).__name__
     try:
         with np.errstate(all="ignore"):  # what overflows is found not to be finite
@@ -346,16 +346,18 @@ def draw_samples(law: Law, shape: tuple[int, int], rng: np.random.Generator) -> 
 
 
 def measure_exact(distribution: str | Law | ArrayLike, n: int, alpha: float) -> CoverageRow:
-    """What no bound can beat on average: the upper ``alpha`` quantile of ``mean - sample mean``, misses ``alpha``."""
+    """Width that no bound can beat on average: the upper ``alpha`` quantile of ``mean - sample mean``, misses
+    ``alpha``.
+    """
     law = resolve_distribution(distribution)
     width = target(law) - mean_quantile(law, n, alpha)
     return CoverageRow("exact", n, alpha, 0, 0, alpha, alpha, alpha, width, alpha, mean_width=width, width_error=0.0)
 
 
 def mean_quantile(law: KnownLaw, n: int, probability: float) -> float:
-    """Quantile of the mean of ``n`` rewards of a continuous law with bounded support.
+    """Quantile of the mean of ``n`` rewards of a continuous distribution with bounded support.
 
-    The law is put on a grid of ``N_CELLS`` cells and convolved with itself by FFT.
+    The distribution is put on a grid of ``N_CELLS`` cells and convolved with itself by FFT.
 
     >>> from scipy import stats
     >>> mean_quantile(stats.uniform(), 2, 0.5)
@@ -374,7 +376,9 @@ def mean_quantile(law: KnownLaw, n: int, probability: float) -> float:
     edges = np.linspace(low, high, N_CELLS + 1)
     mass = np.diff(law.cdf(edges))
     length = n * (N_CELLS - 1) + 1
-    check_memory(6 * WORD * length, "n", "mean_quantile", n)  # the law of the sum, its transform and its places
+    check_memory(
+        6 * WORD * length, "n", "mean_quantile", n
+    )  # the distribution of the sum, its transform and its places
     size = 1 << (length - 1).bit_length()
     sums = np.fft.irfft(np.fft.rfft(mass, size) ** n, size)[:length]
     # Cell j of the sum lies between its two edges, so its distribution function is known at the upper ones.

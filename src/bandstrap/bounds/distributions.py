@@ -1,4 +1,4 @@
-"""What is known of a ``scipy.stats`` distribution: mean, support, symmetry, tails, values."""
+"""Facts about a ``scipy.stats`` distribution: mean, support, symmetry, tails, values."""
 
 from __future__ import annotations
 
@@ -12,37 +12,39 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.distributions import KnownLaw, law_name
 from bandstrap.bounds.empirical import EmpiricalDistribution
 
-# Laws whose standard deviation is their sub-Gaussian scale: the normal law and, where they are symmetric, these bounded
-# ones (Arbel, Marchal, Nguyen, ESAIM: Probability and Statistics 24, 2020; for truncated normal laws Barreto, Marchal,
-# Arbel, Statistics and Probability Letters 2025).
+# Distributions whose standard deviation is their sub-Gaussian scale: the normal distribution and, where they are
+# symmetric, these bounded ones (Arbel, Marchal, Nguyen, ESAIM: Probability and Statistics 24, 2020; for truncated
+# normal distributions Barreto, Marchal, Arbel, Statistics and Probability Letters 2025).
 STRICTLY_SUB_GAUSSIAN = ("norm", "uniform", "beta", "truncnorm", "bernoulli")
 # Tail probabilities at which quantiles are compared; odd numbers, where no distribution function of use has a step.
 TAILS = np.geomspace(1.234567e-6, 0.4876543, 40)
-# Pairs of tail probabilities between which a tail is seen to be heavy; of some laws SciPy has no farther quantiles.
+# Pairs of tail probabilities between which a tail is seen to be heavy; of some distributions SciPy has no farther
+# quantiles.
 FAR_TAILS = ((1e-10, 1e-60), (1e-50, 1e-300))
-# Relative rounding allowed when a law is compared with an assumption.
+# Relative rounding allowed when a distribution is compared with an assumption.
 ROUNDING = 1e-6
 
 
 def target(law: KnownLaw) -> float:
-    """What a bound should cover: the mean or, where it does not exist, the median."""
+    """Value that a bound should cover: the mean or, where it does not exist, the median."""
     mean = float(law.mean())
     return mean if math.isfinite(mean) else float(law.median())
 
 
 def has_mean(law: KnownLaw) -> bool:
-    """Whether the law has a finite mean."""
+    """Return whether the distribution has a finite mean."""
     return math.isfinite(float(law.mean()))
 
 
 def law_support(law: KnownLaw) -> tuple[float, float] | None:
-    """Both ends of the law, or ``None`` unless it has both."""
+    """Both ends of the distribution, or ``None`` unless it has both."""
     low, high = (float(end) for end in law.support())
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def is_symmetric(law: KnownLaw) -> bool:
-    """Whether quantiles lie symmetrically about the target, to one part in a million; false if the law has no quantiles.
+    """Return whether quantiles lie symmetrically about the target, to one part in a million; false if the
+    distribution has no quantiles.
 
     >>> from scipy import stats
     >>> is_symmetric(stats.t(1)), is_symmetric(stats.binom(5, 0.5)), is_symmetric(stats.gamma(50))
@@ -55,12 +57,12 @@ def is_symmetric(law: KnownLaw) -> bool:
 
 
 def has_quantiles(law: object) -> bool:
-    """Whether the law tells its quantiles, from both ends."""
+    """Return whether the distribution tells its quantiles, from both ends."""
     return hasattr(law, "ppf") and hasattr(law, "isf")
 
 
 def is_two_valued(law: KnownLaw, values: tuple[float, float]) -> bool:
-    """Whether the law gives these two values and no others.
+    """Return whether the distribution gives these two values and no others.
 
     >>> from scipy import stats
     >>> is_two_valued(stats.bernoulli(0.3), (0, 1)), is_two_valued(stats.binom(2, 0.3), (0, 2))
@@ -70,10 +72,11 @@ def is_two_valued(law: KnownLaw, values: tuple[float, float]) -> bool:
 
 
 def has_heavy_tail(law: KnownLaw) -> bool:
-    """Whether a tail is seen to be heavier than that of any normal law; false if that cannot be told.
+    """Return whether a tail is seen to be heavier than that of any normal distribution; false if that cannot be told.
 
-    ``-log P(y - mu > x) / x^2`` stays above some number for a sub-Gaussian law; here it is seen to fall to less than half
-    as ``x`` goes from one far quantile to a farther one. For a normal law it falls by 10 %, for Laplace's to a sixth.
+    ``-log P(y - mu > x) / x^2`` stays above some number for a sub-Gaussian distribution; here it is seen to fall to
+    less than half as ``x`` goes from one far quantile to a farther one. For a normal distribution it falls by 10 %,
+    for Laplace's to a sixth.
 
     >>> from scipy import stats
     >>> has_heavy_tail(stats.norm(5, 3)), has_heavy_tail(stats.laplace()), has_heavy_tail(stats.t(3))
@@ -91,12 +94,14 @@ def has_heavy_tail(law: KnownLaw) -> bool:
 
 
 def deviation_is_scale(law: KnownLaw) -> bool:
-    """Whether the standard deviation is known to be a sub-Gaussian scale."""
+    """Return whether the standard deviation is known to be a sub-Gaussian scale."""
     return law_name(law) in STRICTLY_SUB_GAUSSIAN and is_symmetric(law)
 
 
 def sub_gaussian_scale(law: KnownLaw) -> float | None:
-    """The smallest scale the law is known to have: its standard deviation, half the length of its support, or none."""
+    """The smallest scale the distribution is known to have: its standard deviation, half the length of its support,
+    or none.
+    """
     if deviation_is_scale(law):
         return float(law.std())
     ends = law_support(law)

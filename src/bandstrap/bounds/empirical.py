@@ -93,7 +93,7 @@ class EmpiricalDistribution:
 
 
 def is_empirical(text: str) -> bool:
-    """Whether a text names a distribution of one's own data."""
+    """Return whether a text names a distribution of one's own data."""
     return text.partition(":")[0].strip() == NAME
 
 

@@ -197,7 +197,7 @@ OF_LARGEST = "it is the one whose sums have a largest over all groups"
 def choices_of(
     groups: Mapping[str, Floats], level: float, method: str, side: Side, options: BoundOptions
 ) -> dict[str, Choice]:
-    """Which bound each group has: the one asked for, or what :func:`bandstrap.bounds.choose` says."""
+    """Bound of each group: the one asked for, or what :func:`bandstrap.bounds.choose` says."""
     if method != AUTO:
         return dict.fromkeys(groups, Choice(method, dict(options), "it was asked for"))
     stated = {key: value for key, value in options.items() if key not in HOW_READ}

@@ -69,7 +69,7 @@ def hall(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     quantile
         ``"bootstrap"`` (default) reads ``x_alpha`` off resamples, each with its own skewness; ``"normal"`` takes that of
-        the normal law, ``-z/sqrt(n)``, and draws nothing.
+        the normal distribution, ``-z/sqrt(n)``, and draws nothing.
     n_resamples
         The number ``B`` of resamples.
     seed

@@ -30,7 +30,7 @@ def tail_below(p: Floats, k: Floats, n: int) -> Floats:
 
 
 def mid_ends(successes: ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
-    """Where the two tails are ``alpha``, or the end of [0, 1] where they stay above it; rounded outwards."""
+    """Points where the two tails are ``alpha``, or the end of [0, 1] where they stay above it; rounded outwards."""
     k = np.asarray(successes, dtype=np.float64)
     level = alpha * (1 - MARGIN)
     low, high = exact_ends(k, n, alpha)  # which are at least as far out

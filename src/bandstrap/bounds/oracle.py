@@ -1,7 +1,7 @@
-"""The smallest preliminary widths that theorem 1 allows, known to whoever knows the law.
+"""The smallest preliminary widths that theorem 1 allows, known to whoever knows the distribution.
 
-The theorem holds for any ``phi(y) >= 0`` with ``P(|ybar - mu| >= phi) <= alpha``. The coverage lab knows the law, and can
-put the theorem to the hardest test that this condition leaves:
+The theorem holds for any ``phi(y) >= 0`` with ``P(|ybar - mu| >= phi) <= alpha``. The coverage lab knows the
+distribution, and can put the theorem to the hardest test that this condition leaves:
 
 ``phi=oracle``
     The smallest constant, the upper ``alpha`` quantile of ``|ybar - mu|``.
@@ -54,10 +54,10 @@ def oracle_phi(kind: Oracle, law: KnownLaw, n: int, alpha: float) -> float | Cal
 def deviation_quantile(law: KnownLaw, n: int, alpha: float, *, two_sided: bool = True) -> float:
     r"""Smallest ``x``, rounded up, such that ``|ybar - mu| >= x`` has probability at most ``alpha``.
 
-    The law is put on a grid, each reward at the middle of its cell, and convolved with itself by FFT. A sum of ``n``
-    rewards is then off by half a cell each at most, which is added: the value is never too small. It was too large by at
-    most 0.4 % for normal, uniform, Laplace, t(5) and Weibull(1/2) rewards, n up to 50 and alpha from 0.3 to 1e-6; with
-    more rewards the cells, and what is added, are larger.
+    The distribution is put on a grid, each reward at the middle of its cell, and convolved with itself by FFT. A sum
+    of ``n`` rewards is then off by half a cell each at most, which is added: the value is never too small. It was too
+    large by at most 0.4 % for normal, uniform, Laplace, t(5) and Weibull(1/2) rewards, n up to 50 and alpha from 0.3
+    to 1e-6; with more rewards the cells, and what is added, are larger.
 
     Parameters
     ----------

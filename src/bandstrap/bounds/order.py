@@ -36,7 +36,7 @@ AT_ALL_SIZES = ", at all sample sizes together"
 
 
 def order_name(seed: Seed, in_order: bool) -> str:
-    """What ``Bound.order`` says.
+    """Text of ``Bound.order``.
 
     >>> order_name(None, True), order_name(7, False)
     ('as given', 'shuffled with seed 7')

@@ -19,7 +19,7 @@ WITH_PHI = ("bootstrap", "sign_flip")
 
 
 def order_of_phi(phi: Phi | None, seed: Seed) -> str | None:
-    """What ``Bound.order`` says of a bound whose preliminary width is a sequential bound; ``None`` for any other."""
+    """Text of ``Bound.order`` for a bound whose preliminary width is a sequential bound; ``None`` for any other."""
     return order_name(seed, in_order=False) if isinstance(phi, str) and phi in BOUNDS and BOUNDS[phi].walks else None
 
 

@@ -28,7 +28,7 @@ MOST_NUMBERS = 1 << 20
 # Of so many balanced resamples, the standard error is too small by one part in a thousand.
 FEWEST_BALANCED = 500
 LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing is proved at small ones"
-TOLD_A_SUPPORT = "a bound that is told a support, such as betting, is finite"
+TOLD_A_SUPPORT = "a bound that is given a support, such as betting, is finite"
 
 
 class SampleRows(NamedTuple):
@@ -108,7 +108,7 @@ def check_resamples(n_resamples: int, owner: str) -> None:
 
 
 def resample_counts(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
-    """How often each of ``n`` rewards is in each resample, some resamples at a time.
+    """Count of each of ``n`` rewards in each resample, some resamples at a time.
 
     They are balanced (Davison, Hinkley and Schechtman 1986): those that are made at a time hold every reward equally
     often. That makes the numbers of few resamples differ less from those of many; of the miss rate of ``bca`` at 20 gamma
@@ -130,7 +130,7 @@ def resamples_at_a_time(n: int, n_resamples: int) -> Iterator[slice]:
 
 
 def are_balanced(n: int, n_resamples: int) -> bool:
-    """Whether all resamples, or enough of them, fit into memory at once; else each is drawn by itself."""
+    """Return whether all resamples, or enough of them, fit into memory at once; else each is drawn by itself."""
     return n * n_resamples <= MOST_NUMBERS or n * FEWEST_BALANCED <= MOST_NUMBERS
 
 
@@ -183,7 +183,7 @@ def spread_of_resamples(moments: Floats, n: int) -> Floats:
 
 
 def rounding_of_means(rows: Floats, exponents: NDArray[np.int64] | int) -> Floats:
-    """By how much the mean of a resample of residuals may differ from 0 by rounding alone, for each row.
+    """Largest distance from 0 by which rounding alone can move the mean of a resample of residuals, for each row.
 
     ``exponents`` are those by which the residuals of ``rows`` were scaled, see ``scaled_residuals``.
     """
@@ -204,14 +204,14 @@ def width_of_t(t: Floats, residuals: Floats) -> Floats:
 
 
 def why_no_spread(n: int) -> str:
-    """Why a bound that reads its width off ``n`` rewards is infinite where these are all equal."""
+    """Reason why a bound whose width comes from ``n`` rewards is infinite if they are all equal."""
     if n == 1:
         return "the bound is infinite, since one reward cannot show how much rewards vary"
     return f"the bound is infinite, since rewards that are all equal cannot show how much they vary; {TOLD_A_SUPPORT}"
 
 
 def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
-    """Why a bound at the :func:`lower_quantile` of resamples of ``n`` rewards may be infinite."""
+    """Reason why a bound at the :func:`lower_quantile` of resamples of ``n`` rewards may be infinite."""
     if is_beyond(n_resamples, level):
         return why_too_few(n_resamples, level, "resample")
     if n == 1:
@@ -223,7 +223,7 @@ def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
 
 
 def is_beyond(n_draws: int, level: float) -> bool:
-    """Whether so many draws have no quantile at this level."""
+    """Return whether so many draws have no quantile at this level."""
     return level * (n_draws + 1) + 1e-9 < 1
 
 
@@ -237,14 +237,14 @@ def fewest_draws(level: float) -> int:
 
 
 def why_too_few(n_draws: int, level: float, what: str) -> str:
-    """Why a bound at the quantile of so many draws is infinite; empty where they have one."""
+    """Reason why a bound at the quantile of so many draws is infinite; empty where they have one."""
     return too_few(n_draws, fewest_draws(level), level, what) if is_beyond(n_draws, level) else ""
 
 
 def lower_quantile(draws: Floats, level: float) -> Floats:
     """The ``floor(level (B + 1))``-th smallest draw along the last axis; minus infinity where that is none.
 
-    One more draw from the same law lies below it with a probability of at most ``level``.
+    One more draw from the same distribution lies below it with a probability of at most ``level``.
     """
     if is_beyond(draws.shape[-1], level):
         return np.full(draws.shape[:-1], -np.inf)

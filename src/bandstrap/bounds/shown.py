@@ -145,7 +145,7 @@ def said_once(sentences: Mapping[str, str]) -> list[str]:
 
 
 def title_of(method: str, side: Side, alpha: float, bounds: Iterable[Bound], simultaneous: str | None = None) -> str:
-    """What was asked for, in a line."""
+    """Title of a request, in a line."""
     title = f"{method}, {side if side == 'two-sided' else f'{side} (one-sided)'}, alpha = {alpha:g}"
     if simultaneous is not None:
         title += f" for all together ({simultaneous})"
@@ -154,7 +154,7 @@ def title_of(method: str, side: Side, alpha: float, bounds: Iterable[Bound], sim
 
 
 def assumption_of(bound: Bound) -> list[str]:
-    """What a bound holds for, as a sentence."""
+    """Assumption of a bound, as a sentence."""
     return [f"Assumption: {bound.holds_for}."] if bound.holds_for else []
 
 
@@ -178,7 +178,7 @@ def digits_of(bound: Bound) -> int:
 
 
 def warnings_on(bound: Bound) -> list[str]:
-    """What the data contradict or cannot show, what was guessed, and why the bound is infinite."""
+    """Warnings on assumptions that the data contradict or cannot show, on guesses, and on infinite bounds."""
     return [*bound.notes, *([] if bound.why_infinite is None else [bound.why_infinite])]
 
 
@@ -209,7 +209,7 @@ def records_of(found: GroupBounds | Comparison, by: str | None) -> list[dict[str
 
 
 def of_group(found: GroupBounds | Comparison, group: str) -> dict[str, object]:
-    """What a group has beside its bound: why that was chosen, or how it is compared."""
+    """Remark on a group beside its bound: the reason for the choice, or the comparison."""
     from bandstrap.bounds.groups import GroupBounds
 
     if isinstance(found, GroupBounds):

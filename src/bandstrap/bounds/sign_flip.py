@@ -27,7 +27,9 @@ from bandstrap.multipliers import subset_mean
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
-    """Whether subsets with a mean of at least ``mean`` certainly have a probability above ``alpha``; without a ``phi``."""
+    """Return whether subsets with a mean of at least ``mean`` certainly have a probability above ``alpha``; without a
+    ``phi``.
+    """
     if options.get("randomized") or any(options.get(name) is not None for name in ("phi", "sigma", "support")):
         return np.zeros(len(rewards), dtype=bool)
     return subset_mean.are_certainly_above(rewards, alpha, mean)
@@ -86,11 +88,11 @@ def sign_flip(
 
     Notes
     -----
-    Rewards symmetric about ``mu`` have ``sum w_i (y_i - mu)`` distributed like ``sum (y_i - mu)`` for random signs ``w``:
-    step one of the proof of theorem 1, which alone gives a bound. The miss probability is ``alpha`` up to ``2^-n`` for
-    every continuous symmetric law, the Cauchy included, and less where rewards tie: at ``alpha = 0.05`` ten tosses of a
-    fair coin are missed with probability 0.011, ten ratings from 1 to 5 with 0.03. For large ``n`` the bound is
-    ``ybar + z s / sqrt(n - z^2)``.
+    Rewards symmetric about ``mu`` have ``sum w_i (y_i - mu)`` distributed like ``sum (y_i - mu)`` for random signs
+    ``w``: step one of the proof of theorem 1, which alone gives a bound. The miss probability is ``alpha`` up to
+    ``2^-n`` for every continuous symmetric distribution, the Cauchy included, and less where rewards tie: at ``alpha
+    = 0.05`` ten tosses of a fair coin are missed with probability 0.011, ten ratings from 1 to 5 with 0.03. For large
+    ``n`` the bound is ``ybar + z s / sqrt(n - z^2)``.
 
     The bound is never below its definition, in floating point too. Subsets are counted, and the bound is a subset mean
     rounded up, for up to 24 rewards (36 where the tail holds few subsets) and for rewards of few values, such as the

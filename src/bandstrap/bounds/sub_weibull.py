@@ -178,7 +178,7 @@ def sub_weibull(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     sigma
         Upper bound on the ``psi_beta`` (Orlicz) norm of ``y - mu``: ``E exp(|y - mu|^beta / sigma^beta) <= 2``. For a
-        normal law with standard deviation 1 and ``beta = 2`` it is ``sqrt(8/3)``.
+        normal distribution with standard deviation 1 and ``beta = 2`` it is ``sqrt(8/3)``.
     beta
         Tail exponent: 2 is sub-Gaussian, 1 sub-exponential, smaller is heavier.
     symmetric

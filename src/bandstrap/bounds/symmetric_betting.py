@@ -96,7 +96,9 @@ def symmetric_end(orders: Floats, alpha: float, in_order: bool) -> float:
 
 
 def why_no_end(n: int, alpha: float) -> str:
-    """Why :func:`symmetric_end` may be infinite: the first two rewards set the scale, and each later one is one bet."""
+    """Reason why :func:`symmetric_end` may be infinite: the first two rewards set the scale, and each later one is
+    one bet.
+    """
     needed = 3 + math.floor((math.log(1.0 / alpha) + CAPITAL_ROUNDING) * (1.0 + 1e-12) / math.log(2.0))
     if n < needed:
         return too_few(n, needed, alpha)
@@ -131,7 +133,7 @@ def read(
 
 
 def covers(rewards: Floats, alpha: float, mean: float, mirrored: bool, options: BoundOptions) -> NDArray[np.bool_]:
-    """Whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
+    """Return whether the capital against ``mean``, which rises with it, is clearly below ``1/alpha``."""
     seed, is_in_order = check_order(options.get("seed"), options.get("in_order", False), "symmetric_betting")
     n_orders = check_orders(options.get("n_orders"), rewards.shape[-1], "symmetric_betting")
     rows, exponents = near_one(rewards)
@@ -207,7 +209,7 @@ def symmetric_betting(
     References
     ----------
     .. [1] Ramdas, Ruf, Larsson, Koolen. Admissible anytime-valid sequential inference must rely on nonnegative
-       martingales. 2020: martingales of this kind for symmetric laws go back to de la Pena (1999).
+       martingales. 2020: martingales of this kind for symmetric distributions go back to de la Pena (1999).
     """
     rewards = check_sample(sample, "symmetric_betting")
     drawn, is_in_order = check_order(seed, in_order, "symmetric_betting")

@@ -9,20 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from bandstrap.cli.logs import (
-    ActiveColumn,
-    AlphaOption,
-    ArmsOption,
-    CapOption,
-    HighOption,
-    LogArgument,
-    LogSeparator,
-    LowOption,
-    Propensity,
-    RewardColumn,
-    open_given,
-)
-from bandstrap.cli.options import ScreenFormat
+from bandstrap.cli.logs import GivenLog, reads_log
 from bandstrap.cli.terminal import print_table, say_wrapped, write_json
 from bandstrap.errors import InvalidInput, brief, check_number, requirement
 
@@ -32,8 +19,9 @@ if TYPE_CHECKING:
 OWNER = "bandstrap evaluate"
 
 
+@reads_log
 def evaluate(
-    log: LogArgument,
+    given: GivenLog,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -41,18 +29,7 @@ def evaluate(
         ),
     ] = None,
     arm: Annotated[str | None, typer.Option(help="Arm that all would have seen.")] = None,
-    arm_column: Annotated[str | None, typer.Option(help="Column of the arms' labels.")] = None,
-    reward: RewardColumn = None,
-    propensity: Propensity = None,
-    arms: ArmsOption = None,
-    active: ActiveColumn = None,
-    separator: LogSeparator = None,
-    alpha: AlphaOption = 0.05,
-    low: LowOption = None,
-    high: HighOption = None,
-    cap: CapOption = None,
     seed: Annotated[int, typer.Option(help="Seed of a policy that learns.")] = 0,
-    format: ScreenFormat = "table",  # noqa: A002 - the flag's name
 ) -> None:
     """Estimate what another policy, or one arm for all, would have earned per decision.
 
@@ -62,8 +39,8 @@ def evaluate(
     """
     if (policy is None) == (arm is None):
         raise InvalidInput(f"{OWNER} needs either --policy or --arm.")
-    source = open_given(log, arm_column, reward, propensity, arms, None, active, separator)
-    ends = check_ends(low, high, cap, source.range or (0.0, 1.0))
+    source = given.open()
+    ends = check_ends(given, source.range or (0.0, 1.0))
     if arm is not None:
         if arm not in source.labels:
             raise requirement("arm", OWNER, f"one of the arms {list(source.labels)[:20]}", brief(arm))
@@ -72,20 +49,18 @@ def evaluate(
         shares = shares_of(str(policy), source.labels)
     name = str(arm if arm is not None else policy)
     if shares is None:
-        tell_replay(source, name, seed, ends, cap, alpha, format)
+        tell_replay(given, source, name, seed, ends)
     else:
-        tell_value(source, name, shares, ends, cap, alpha, format)
+        tell_value(given, source, name, shares, ends)
 
 
-def check_ends(
-    low: float | None, high: float | None, cap: float | None, known: tuple[float, float]
-) -> tuple[float, float]:
+def check_ends(given: GivenLog, known: tuple[float, float]) -> tuple[float, float]:
     """The range of rewards: that of the experiment by default."""
-    if cap is not None:
-        if low is not None or high is not None:
+    if given.cap is not None:
+        if given.low is not None or given.high is not None:
             raise InvalidInput("--cap takes the place of --low and --high.")
-        return 0.0, check_number(cap, "cap", OWNER, above=0)
-    return (known[0] if low is None else low), (known[1] if high is None else high)
+        return 0.0, check_number(given.cap, "cap", OWNER, above=0)
+    return (known[0] if given.low is None else given.low), (known[1] if given.high is None else given.high)
 
 
 def shares_of(policy: str, labels: tuple[str, ...]) -> list[float] | None:
@@ -116,30 +91,22 @@ def counted(source: DecisionLog, cap: float | None) -> tuple[list[Any], int]:
     return found, left_out
 
 
-def tell_value(
-    source: DecisionLog,
-    name: str,
-    shares: list[float],
-    ends: tuple[float, float],
-    cap: float | None,
-    alpha: float,
-    form: str,
-) -> None:
+def tell_value(given: GivenLog, source: DecisionLog, name: str, shares: list[float], ends: tuple[float, float]) -> None:
     """Print the value of a fixed policy."""
     from bandstrap.evidence import PolicyValues
     from bandstrap.evidence.value import no_overlap
 
     state = PolicyValues(source.labels, [shares], names=[name], low=ends[0], high=ends[1])
     served, n = 0.0, 0
-    batches, left_out = counted(source, cap)
+    batches, left_out = counted(source, given.cap)
     for batch in batches:
         state.update(*batch)
         served, n = served + math.fsum(batch[1]), n + len(batch[1])
-    (found,) = state.estimates(alpha)
+    (found,) = state.estimates(given.alpha)
     if found.uncovered:
         raise no_overlap(found)
-    if form == "json":
-        write_json(asdict(found) | {"alpha": alpha, "served": served / n if n else None, "left_out": left_out})
+    if given.format == "json":
+        write_json(asdict(found) | {"alpha": given.alpha, "served": served / n if n else None, "left_out": left_out})
         return
     columns = ("policy", "mean reward", "lower", "upper", "as served", "decisions", "worth decisions")
     row = (name, found.estimate, found.lower, found.upper, served / n if n else None, n, round(found.effective_size))
@@ -147,13 +114,11 @@ def tell_value(
     tell_left_out(left_out)
     say_wrapped(
         f"Doubly robust; the interval contains the average value over these decisions with probability "
-        f"{100 * (1 - alpha):g} %, at all times at once."
+        f"{100 * (1 - given.alpha):g} %, at all times at once."
     )
 
 
-def tell_replay(
-    source: DecisionLog, name: str, seed: int, ends: tuple[float, float], cap: float | None, alpha: float, form: str
-) -> None:
+def tell_replay(given: GivenLog, source: DecisionLog, name: str, seed: int, ends: tuple[float, float]) -> None:
     """Print the value of a policy that learns."""
     from bandstrap.evidence import rejection_replay
     from bandstrap.names import NAMED_POLICIES, make
@@ -167,13 +132,15 @@ def tell_replay(
         "rng": np.random.default_rng(seed),
     }
     player = type(description)(**options)
-    batches, left_out = counted(source, cap)
+    batches, left_out = counted(source, given.cap)
     if not batches:
         raise InvalidInput(f"{source.name} has no decisions.")
     columns = [np.concatenate(each) for each in zip(*batches, strict=True)]
-    found = rejection_replay(player, *columns, labels=source.labels, low=ends[0], high=ends[1], alpha=alpha)
-    if form == "json":
-        write_json(asdict(found) | {"name": name, "alpha": alpha, "method": "rejection replay", "left_out": left_out})
+    found = rejection_replay(player, *columns, labels=source.labels, low=ends[0], high=ends[1], alpha=given.alpha)
+    if given.format == "json":
+        write_json(
+            asdict(found) | {"name": name, "alpha": given.alpha, "method": "rejection replay", "left_out": left_out}
+        )
         return
     shares = ", ".join(f"{label} {100 * share:.0f} %" for label, share in found.shares.items())
     print_table(

@@ -1,4 +1,4 @@
-"""What ``bandstrap bound`` and ``bandstrap compare`` share: groups with their bounds, shown, warned of and drawn."""
+"""Code shared by ``bandstrap bound`` and ``bandstrap compare``: groups with their bounds, shown, warned of and drawn."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from bandstrap.errors import requirement
 
 
 def init(
-    file: Annotated[Path, typer.Argument(help="Where to write it; never over a file that is there.")] = Path(
+    file: Annotated[Path, typer.Argument(help="File to write; an existing file is never overwritten.")] = Path(
         "grid.toml"
     ),
 ) -> None:

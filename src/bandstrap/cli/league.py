@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 def league(
     horizon: Annotated[int, typer.Option(help="Rounds per replication.")] = 2000,
+    contexts: Annotated[
+        bool, typer.Option("--contexts", help="Play the league of contextual policies, on sets of data and models.")
+    ] = False,
     replications: Annotated[
         int, typer.Option(help="Replications per match; slow policies may have proportionally fewer.")
     ] = 200,
@@ -59,14 +62,15 @@ def league(
     from bandstrap.experiments.api import FOLDERS
     from bandstrap.league import play_league, read_league
 
-    chosen = read_league().choose(environment or (), policy or (), also or ())
+    chosen = read_league(contexts=contexts).choose(environment or (), policy or (), also or ())
     files = ("league.html", "league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png")
     check_folder(out, "out", "bandstrap league", folders=FOLDERS, files=("plan.json", *files))
     start = time.perf_counter()
     with workers(jobs, "bandstrap league", executor, scheduler) as pool:
         sizes: dict[str, int] = {"horizon": horizon, "replications": replications, "seed": seed}
         many = {"environment": environment, "policy": policy, "also": also}
-        words = [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
+        words = ["--contexts"] * contexts
+        words += [word for name, size in sizes.items() for word in (f"--{name}", str(size))]
         words += [word for name, given in many.items() for each in given or () for word in (f"--{name}", each)]
         result = play_league(
             chosen, out, horizon=horizon, replications=replications, seed=seed, executor=pool, words=words

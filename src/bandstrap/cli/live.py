@@ -476,17 +476,18 @@ def delete_unit(
     target: Target,
     name: NameArgument,
     unit: Annotated[str, typer.Argument(metavar="UNIT", help="Unit whose name and keys are erased.")],
+    privacy_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of the secret that 'bandstrap serve' hashes units with.")
+    ] = None,
     timeout: Timeout = None,
 ) -> None:
     """Erase a unit: its name and keys; decisions, rewards and what was learned stay."""
     from bandstrap import live
-    from bandstrap.live.store import Store
-    from bandstrap.serve.forced import erase_forced
+    from bandstrap.cli.serve import read_secret
+    from bandstrap.live.erasure import hidden
 
-    n_erased = live.delete_unit(target, name, unit, **given(timeout=as_duration(timeout)))
-    with Store.open(target) as store:
-        row = store.experiment(name)
-        n_erased += 0 if row is None else erase_forced(store, row.id, unit)
+    stored = unit if privacy_key is None else hidden(read_secret(privacy_key, "bandstrap live delete-unit"), unit)
+    n_erased = live.delete_unit(target, name, stored, **given(timeout=as_duration(timeout)))
     say(f"erased: {n_erased} decisions")
 
 

@@ -1,69 +1,106 @@
-"""The options with which commands read a log of decisions, and the reading."""
+"""Argument and options shared by all commands that read a log of decisions."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from bandstrap.cli.options import split_labels
+from bandstrap.cli.options import ScreenFormat, split_labels
 from bandstrap.errors import InvalidInput
 
 if TYPE_CHECKING:
     from bandstrap.readout.log import DecisionLog
 
-LogArgument = Annotated[
-    Path,
-    typer.Argument(
-        help="Log of decisions, in their order: exported by a live experiment, or another CSV or Parquet file."
-    ),
-]
-RewardColumn = Annotated[str | None, typer.Option("--reward", help="Column of rewards; an empty one never came.")]
-Propensity = Annotated[
-    str | None,
-    typer.Option(
-        help="Probability of each arm, as red=COLUMN,green=NUMBER; or one column of lists in the order of --arms; "
-        "or, with two arms, one column of the arm chosen."
-    ),
-]
-ArmsOption = Annotated[
-    list[str] | None, typer.Option(help="Labels of the arms, as in a,b,c. Default: those in the file.")
-]
-TimeColumn = Annotated[str | None, typer.Option("--time", help="Column of times, in seconds since 1970.")]
-ActiveColumn = Annotated[str | None, typer.Option("--active", help="Column that says whether a decision was shown.")]
-LogSeparator = Annotated[str | None, typer.Option("--separator", help="Separator of columns of a CSV file.")]
-LowOption = Annotated[float | None, typer.Option(help="Lowest possible reward.")]
-HighOption = Annotated[float | None, typer.Option(help="Highest possible reward.")]
-CapOption = Annotated[float | None, typer.Option(help="Cap of rewards that are not negative, such as revenue.")]
 AlphaOption = Annotated[float, typer.Option(help="Error probability of all intervals together.")]
+ARM_HELP = "Column of the arms' labels."
 
 
-def open_given(
-    log: Path,
-    arm: str | None,
-    reward: str | None,
-    propensity: str | None,
-    arms: list[str] | None,
-    time: str | None,
-    active: str | None,
-    separator: str | None,
-) -> DecisionLog:
-    """The log that options describe; without any, one that a live experiment exported."""
-    from bandstrap.readout.log import LogColumns, open_log
+@dataclass(frozen=True, kw_only=True)
+class GivenLog:
+    """A log, the columns of one that no live experiment exported, the range of its rewards, and how to tell of it."""
 
-    given = {"--arm-column": arm, "--reward": reward, "--propensity": propensity}
-    more = {"--arms": arms, "--time": time, "--active": active, "--separator": separator}
-    if not any(given.values()):
-        for name, value in more.items():
-            if value:
-                raise InvalidInput(f"{name} needs {', '.join(given)}: a log of a live experiment has its own columns.")
-        return open_log(log)
-    for name, value in given.items():
-        if value is None:
-            raise InvalidInput(f"A log that was made elsewhere needs {', '.join(given)}; {name} is missing.")
-    labels = split_labels(arms)
-    columns = LogColumns(
-        str(arm), str(reward), str(propensity), None if labels is None else tuple(labels), time, active, separator
-    )
-    return open_log(log, columns)
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="Log of decisions, in their order: exported by a live experiment, or another CSV or Parquet file."
+        ),
+    ]
+    arm_column: Annotated[str | None, typer.Option("--arm-column", help=ARM_HELP)] = None
+    reward: Annotated[str | None, typer.Option(help="Column of rewards; an empty one never came.")] = None
+    propensity: Annotated[
+        str | None,
+        typer.Option(
+            help="Probability of each arm, as red=COLUMN,green=NUMBER; or one column of lists in the order of --arms; "
+            "or, with two arms, one column of the arm chosen."
+        ),
+    ] = None
+    arms: Annotated[
+        list[str] | None, typer.Option(help="Labels of the arms, as in a,b,c. Default: those in the file.")
+    ] = None
+    time: Annotated[str | None, typer.Option(help="Column of times, in seconds since 1970.")] = None
+    active: Annotated[str | None, typer.Option(help="Column that says whether a decision was shown.")] = None
+    separator: Annotated[str | None, typer.Option(help="Separator of columns of a CSV file.")] = None
+    low: Annotated[float | None, typer.Option(help="Lowest possible reward.")] = None
+    high: Annotated[float | None, typer.Option(help="Highest possible reward.")] = None
+    cap: Annotated[float | None, typer.Option(help="Cap of rewards that are not negative, such as revenue.")] = None
+    alpha: AlphaOption = 0.05
+    format: ScreenFormat = "table"
+
+    def open(self) -> DecisionLog:
+        """The log that options describe; without any, one that a live experiment exported."""
+        from bandstrap.readout.log import LogColumns, open_log
+
+        given = {"--arm-column": self.arm_column, "--reward": self.reward, "--propensity": self.propensity}
+        more = {"--arms": self.arms, "--time": self.time, "--active": self.active, "--separator": self.separator}
+        if not any(given.values()):
+            for name, value in more.items():
+                if value:
+                    raise InvalidInput(
+                        f"{name} needs {', '.join(given)}: a log of a live experiment has its own columns."
+                    )
+            return open_log(self.log)
+        for name, value in given.items():
+            if value is None:
+                raise InvalidInput(f"A log that was made elsewhere needs {', '.join(given)}; {name} is missing.")
+        labels = split_labels(self.arms)
+        columns = LogColumns(
+            str(self.arm_column),
+            str(self.reward),
+            str(self.propensity),
+            None if labels is None else tuple(labels),
+            self.time,
+            self.active,
+            self.separator,
+        )
+        return open_log(self.log, columns)
+
+
+def reads_log(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command that takes a :class:`GivenLog` first be called with its fields, as options after its own."""
+    first, *own = inspect.signature(command, eval_str=True).parameters.values()
+    given = first.annotation
+    hints = get_type_hints(given, include_extras=True)
+    parameters = [
+        inspect.Parameter(
+            each.name,
+            first.kind,
+            default=inspect.Parameter.empty if each.default is MISSING else each.default,
+            annotation=hints[each.name],
+        )
+        for each in fields(given)
+    ]
+    taken = [parameters[0], *own, *parameters[1:]]
+
+    @functools.wraps(command)
+    def called(**values: Any) -> None:
+        command(given(**{each.name: values.pop(each.name) for each in fields(given)}), **values)
+
+    vars(called)["__signature__"] = inspect.Signature(taken)
+    called.__annotations__ = {each.name: each.annotation for each in taken}
+    return called

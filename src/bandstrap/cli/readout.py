@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bandstrap.cli.logs import (
-    ActiveColumn,
-    AlphaOption,
-    ArmsOption,
-    CapOption,
-    HighOption,
-    LogArgument,
-    LogSeparator,
-    LowOption,
-    Propensity,
-    RewardColumn,
-    TimeColumn,
-    open_given,
-)
-from bandstrap.cli.options import DirectionName, ScreenFormat
+from bandstrap.cli.logs import ARM_HELP, GivenLog, reads_log
+from bandstrap.cli.options import DirectionName
 from bandstrap.cli.terminal import print_display, say, say_wrapped, write_json
 
 if TYPE_CHECKING:
@@ -33,23 +20,19 @@ EpsilonOption = Annotated[float | None, typer.Option(help="Difference of mean re
 PageOption = Annotated[Path | None, typer.Option("--html", help="File for the readout as a page with a picture.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadoutLog(GivenLog):
+    """A log; ``--arm`` means the column of arms here."""
+
+    arm_column: Annotated[str | None, typer.Option("--arm", "--arm-column", help=ARM_HELP)] = None
+
+
+@reads_log
 def readout(
-    log: LogArgument,
-    arm: Annotated[str | None, typer.Option("--arm", "--arm-column", help="Column of the arms' labels.")] = None,
-    reward: RewardColumn = None,
-    propensity: Propensity = None,
-    arms: ArmsOption = None,
-    time: TimeColumn = None,
-    active: ActiveColumn = None,
-    separator: LogSeparator = None,
+    given: ReadoutLog,
     control: ComparedControl = None,
-    alpha: AlphaOption = 0.05,
     epsilon: EpsilonOption = None,
-    low: LowOption = None,
-    high: HighOption = None,
-    cap: CapOption = None,
     direction: Annotated[DirectionName | None, typer.Option(help="Direction in which rewards are better.")] = None,
-    format: ScreenFormat = "table",  # noqa: A002 - the flag's name
     html: PageOption = None,
 ) -> None:
     """Say which arm won, how sure that is, and whether to stop, from a log of an adaptive policy.
@@ -65,15 +48,21 @@ def readout(
     owner = "bandstrap readout"
     if html is not None:
         check_file(html, "html", owner)
-    source = open_given(log, arm, reward, propensity, arms, time, active, separator)
-    if low is high is cap is None and source.range is not None:
+    source = given.open()
+    low, high = given.low, given.high
+    if low is high is given.cap is None and source.range is not None:
         low, high = source.range
-    rule: dict[str, Any] = {"low": low, "high": high, "cap": cap, "direction": direction or source.direction or "max"}
+    rule: dict[str, Any] = {
+        "low": low,
+        "high": high,
+        "cap": given.cap,
+        "direction": direction or source.direction or "max",
+    }
     state = LogEvidence(source.labels, **rule)
     for batch in source.batches():
         state.update(batch.arms, batch.rewards, batch.weights, active=batch.active, times=batch.times)
-    found = read(state, alpha, control=source.control if control is None else control, epsilon=epsilon)
-    tell(replace(found, notes=source.notes), format, html, source.name, calendar=source.has_times)
+    found = read(state, given.alpha, control=source.control if control is None else control, epsilon=epsilon)
+    tell(replace(found, notes=source.notes), given.format, html, source.name, calendar=source.has_times)
 
 
 def tell(found: Readout, format: str, html: Path | None, title: str, *, calendar: bool) -> None:  # noqa: A002

@@ -120,17 +120,15 @@ def need_extra(command: str) -> None:
     need(command, "fastapi", "uvicorn", "prometheus_client")
 
 
-def read_secret(path: Path) -> str:
+def read_secret(path: Path, owner: str = "bandstrap serve") -> str:
     """The secret in a file, which must be long enough that nobody guesses it."""
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise requirement(
-            "privacy_key", "bandstrap serve", "a file of text that can be read", type(error).__name__
-        ) from None
+        raise requirement("privacy_key", owner, "a file of text that can be read", type(error).__name__) from None
     if len(secret) < 32:
         rule = "a file with 32 characters or more, as 'openssl rand -hex 32' makes them"
-        raise requirement("privacy_key", "bandstrap serve", rule, f"{len(secret)} characters")
+        raise requirement("privacy_key", owner, rule, f"{len(secret)} characters")
     return secret
 
 

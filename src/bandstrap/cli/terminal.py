@@ -117,7 +117,7 @@ def own_refusals() -> Iterator[None]:
 
 
 def refused(refusal: Any) -> InvalidInput:
-    """What typer says about a command line, as we say it."""
+    """Typer's message about a command line, in the words of this package."""
     command = refusal.ctx.command_path if refusal.ctx is not None else ""
     parameter = getattr(refusal, "param", None)
     if parameter is not None and command:

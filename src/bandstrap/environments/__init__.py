@@ -20,6 +20,7 @@ from bandstrap.environments.noisy import (
     TruncatedNormal,
 )
 from bandstrap.environments.own_prizes import OwnPrizes
+from bandstrap.environments.packaged_sets import PackagedSet
 from bandstrap.environments.poisson import Poisson
 from bandstrap.environments.unequal_variances import UnequalVariances
 
@@ -46,6 +47,7 @@ __all__ = [
     "Lognormal",
     "MirroredExponential",
     "OwnPrizes",
+    "PackagedSet",
     "Poisson",
     "RewardTable",
     "ScaleMixture",

@@ -1,4 +1,4 @@
-"""Arms given by distributions or by data: any SciPy law, or observed rewards."""
+"""Arms given by distributions or by data: any SciPy distribution, or observed rewards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bandstrap.errors import InvalidInput, brief, read_numbers, requirement, sam
 
 
 def as_laws(laws: object) -> tuple[object, ...]:
-    """Laws one after the other; none where they are not."""
+    """Distributions one after the other; none where they are not."""
     return tuple(laws) if isinstance(laws, Sequence) or (isinstance(laws, np.ndarray) and laws.ndim > 0) else ()
 
 
@@ -45,7 +45,7 @@ class Arms(OfDistributions):
     Parameters
     ----------
     distributions
-        The laws of the arms' rewards, with finite means.
+        The distributions of the arms' rewards, with finite means.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Arms(OfDistributions):
 
     @property
     def label(self) -> str:
-        """The laws' names, and a fingerprint of the laws themselves."""
+        """The distributions' names, and a fingerprint of the distributions themselves."""
         names = ",".join(law_name(law) for law in self.distributions)
         return f"arms:{names},digest={fingerprint(*map(law_content, self.distributions))}"
 
@@ -204,5 +204,5 @@ class Empirical(OfDistributions):
 
     @property
     def label(self) -> str:
-        """Where the data come from, or the number of arms, and a fingerprint of the data."""
+        """Origin of the data, or the number of arms, and a fingerprint of the data."""
         return str(Call(self.name, {**(self._source or {"n_arms": self.n_arms}), "digest": self.digest}))

@@ -16,7 +16,7 @@ CONTEXTUAL_ENVIRONMENTS: dict[str, type[Environment]] = {}
 
 
 class ContextualEnvironment(Environment):
-    """What those with contexts share: the means of all arms follow from the context of a round.
+    """Base of environments with contexts: the means of all arms follow from the context of a round.
 
     Subclasses give ``draw_contexts`` and ``draw_outcomes``. Policies of arms alone may play too: they do not see contexts.
     """
@@ -35,7 +35,7 @@ class ContextualEnvironment(Environment):
         check_memory(WORD * (self.dimension + 2 * self.n_arms), "dimension", type(self).__name__, self.dimension)
 
     def draw_contexts(self, n: int, rng: np.random.Generator) -> AnyArray:
-        """What ``n`` rounds are drawn from."""
+        """Draw the contexts of ``n`` rounds."""
         raise NotImplementedError
 
     def draw_outcomes(self, seen: AnyArray, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:

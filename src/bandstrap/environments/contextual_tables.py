@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Levels of a category, and arms, that are no more than a mistake in the choice of a column.
 MOST_LEVELS = 1000
+# The largest feature, in size: that of a context.
+LARGEST_FEATURE = 1e50
 
 
 class TableEnvironment(ContextualEnvironment):
@@ -62,7 +64,7 @@ class TableEnvironment(ContextualEnvironment):
 
     @property
     def label(self) -> str:
-        """How it is called, with a fingerprint of the data."""
+        """Call that makes it, with a fingerprint of the data."""
         return str(Call(self.origin or self.name, self._about | {"digest": self.digest}))
 
     def check_digest(self, file: object, digest: str | None) -> None:
@@ -73,7 +75,22 @@ class TableEnvironment(ContextualEnvironment):
             )
 
 
-class Classification(TableEnvironment):
+class ClassTable(TableEnvironment):
+    """Rows that are classified: the arms are the classes, and the reward is 1 for the right one."""
+
+    def keep_classes(
+        self, columns: Sequence[Sequence[str] | Floats], classes: Sequence[str], owner: str, about: Mapping[str, object]
+    ) -> None:
+        """Keep rows given by their columns, of text or of numbers, and by their classes."""
+        arms = tuple(sorted(set(classes)))
+        check_levels(arms, "label", owner)
+        places = {arm: place for place, arm in enumerate(arms)}
+        outcomes = np.zeros((len(classes), len(arms)))
+        outcomes[np.arange(len(classes)), [places[one] for one in classes]] = 1.0
+        self.keep(in_columns(columns, len(classes), owner), outcomes, arms, about)
+
+
+class Classification(ClassTable):
     """A classification set as a bandit: the arms are the classes, and the reward is 1 for the right one.
 
     Parameters
@@ -91,15 +108,10 @@ class Classification(TableEnvironment):
         owner = type(self).__name__
         table = read_table(file, owner)
         check_columns(table, (label,), "label", owner)
-        classes = [str(value) for value in table[label].to_list()]
         if table[label].null_count():
             raise requirement("label", owner, "a column without missing values", brief(label))
-        arms = tuple(sorted(set(classes)))
-        check_levels(arms, label, owner)
-        places = {arm: place for place, arm in enumerate(arms)}
-        outcomes = np.zeros((len(classes), len(arms)))
-        outcomes[np.arange(len(classes)), [places[one] for one in classes]] = 1.0
-        self.keep(encoded(table.drop(label), owner), outcomes, arms, {"file": str(file), "label": label})
+        classes = [str(value) for value in table[label].to_list()]
+        self.keep_classes(columns_of(table.drop(label), owner), classes, owner, {"file": str(file), "label": label})
         self.check_digest(file, digest)
 
 
@@ -142,7 +154,8 @@ class RewardTable(TableEnvironment):
                 "arms", owner, f"columns of numbers no larger than {LARGEST_NUMBER:g}, none missing", brief(labels)
             )
         about = {"file": str(file), "arms": labels, "context": None if context is None else seen}
-        self.keep(encoded(table.select(seen), owner), outcomes, labels, about)
+        features = in_columns(columns_of(table.select(seen), owner), table.height, owner)
+        self.keep(features, outcomes, labels, about)
         self.check_digest(file, digest)
 
 
@@ -185,7 +198,7 @@ def check_levels(levels: tuple[str, ...], column: str, owner: str) -> None:
 
 
 def is_number_column(column: polars.Series) -> bool:
-    """Whether a column holds numbers, or truth values."""
+    """Return whether a column holds numbers, or truth values."""
     import polars
 
     return column.dtype.is_numeric() or column.dtype == polars.Boolean
@@ -199,21 +212,33 @@ def numbers(table: polars.DataFrame, name: str, parameter: str, owner: str) -> F
     return column.cast(float).fill_null(float("nan")).to_numpy().astype(np.float64)
 
 
-def encoded(table: polars.DataFrame, owner: str) -> Floats:
-    """The features of rows: numbers as they are, a column for each level of a text."""
-    columns: list[Any] = []
+def columns_of(table: polars.DataFrame, owner: str) -> list[list[str] | Floats]:
+    """The columns of a table: numbers as they are, all else as text."""
+    columns: list[list[str] | Floats] = []
     for name in table.columns:
         if is_number_column(table[name]):
             values = numbers(table, name, "context", owner)
-            if (np.abs(values) > 1e50).any():
-                raise requirement("context", owner, "made of numbers no larger than 1e50", brief(name))
+            if (np.abs(values) > LARGEST_FEATURE).any():
+                rule = f"made of numbers no larger than {LARGEST_FEATURE:g}"
+                raise requirement("context", owner, rule, brief(name))
             columns.append(values)
+        else:
+            columns.append([str(value) for value in table[name].to_list()])
+    return columns
+
+
+def in_columns(columns: Sequence[Sequence[str] | Floats], n_rows: int, owner: str) -> Floats:
+    """The features of rows: numbers as they are, a column for each level of a text."""
+    features: list[Floats] = []
+    for number, column in enumerate(columns):
+        if isinstance(column, np.ndarray):
+            features.append(column)
             continue
-        texts = [str(value) for value in table[name].to_list()]
-        levels = tuple(sorted(set(texts)))
-        check_levels(levels, name, owner)
-        columns += [np.array([float(text == level) for text in texts]) for level in levels]
-    return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((table.height, 0))
+        levels = tuple(sorted(set(column)))
+        check_levels(levels, f"column {number + 1}", owner)
+        features += [np.array([float(text == level) for text in column]) for level in levels]
+    return np.ascontiguousarray(np.column_stack(features)) if features else np.empty((n_rows, 0))
 
 
-del CONTEXTUAL_ENVIRONMENTS[TableEnvironment.name]
+for _abstract in (TableEnvironment, ClassTable):
+    del CONTEXTUAL_ENVIRONMENTS[_abstract.name]

@@ -100,7 +100,7 @@ class Drifting(Environment):
         self._moved_support = self.environment.moved_support(self.factor, self.shift)
 
     def progress(self, horizon: int) -> Floats:
-        """How far means have moved in each round, ``u``: from 0 to 1."""
+        """Progress ``u`` of the means in each round, from 0 to 1."""
         x = (np.arange(horizon) + 0.5) / horizon
         if self.drift == "trend":
             return x

@@ -1,4 +1,4 @@
-"""What every environment shares: means fixed or drawn, a tape of rewards, the registry."""
+"""Base of every environment: means fixed or drawn, a reward table, the registry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bandstrap.engine.work.memory import WORD, check_memory
 from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
 
 ENVIRONMENTS: dict[str, type[Environment]] = {}
-# Law of the means as text: uniform between two ends.
+# Distribution of the means as text: uniform between two ends.
 Uniform = tuple[float, float]
 # Numbers one after the other: the arms' means, the coordinates of a vector.
 NumberSequence = Sequence[float] | AnyArray
@@ -28,7 +28,7 @@ LARGEST_NUMBER = 1e100
 
 
 class ArmOptions(TypedDict, total=False):
-    """What an environment of arms takes beside the means and its own parameters; see :class:`Environment`."""
+    """Options of an environment of arms beside the means and its own parameters; see :class:`Environment`."""
 
     n_arms: int | None
     mean_range: Uniform | None
@@ -107,7 +107,7 @@ class Environment(metaclass=Declared):
         return float(array[0]), float(array[1])
 
     def checked_scale(self, value: object, parameter: str = "scale") -> float:
-        """What rewards are multiplied by: a number above 0."""
+        """Factor of rewards: a number above 0."""
         owner = type(self).__name__
         scale = check_number(value, parameter, owner, above=0)
         if scale > LARGEST_NUMBER:
@@ -115,7 +115,7 @@ class Environment(metaclass=Declared):
         return scale
 
     def check_means(self, means: Floats) -> None:
-        """Refuse means that the reward law cannot have, or the ends of a range of such."""
+        """Refuse means that the reward distribution cannot have, or the ends of a range of such."""
 
     def refused_means(self, rule: str, means: Floats) -> InvalidInput:
         """The refusal of means, or of the ends of the range they would come from."""
@@ -128,7 +128,9 @@ class Environment(metaclass=Declared):
         return rng.uniform(*(self.mean_range or self.default_range), self.n_arms)
 
     def draw_traits(self, rng: np.random.Generator) -> AnyArray:
-        """What else the arms' rewards depend on in one replication, an entry per arm; by default the arms' numbers."""
+        """Draw what else the arms' rewards depend on in one replication, an entry per arm; by default the arms'
+        numbers.
+        """
         return np.arange(self.n_arms)
 
     def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
@@ -165,15 +167,21 @@ class Environment(metaclass=Declared):
 
     @property
     def drawn_by(self) -> str:
-        """How rewards can be drawn: by ``"arm"``, as :meth:`draw_arm` does, by ``"round"``, or on a ``"tape"`` alone."""
+        """Way in which rewards can be drawn: by ``"arm"``, as :meth:`draw_arm` does, by ``"round"``, or on a
+        ``"tape"`` alone.
+        """
         return "arm" if self.has_tape_of(Environment) else "tape"
 
     def has_tape_of(self, cls: type[Environment]) -> bool:
-        """Whether its tape is drawn as a class says; one drawn otherwise cannot be had arm by arm or round by round."""
+        """Return whether its reward table is drawn as a class says; one drawn otherwise cannot be had arm by arm or
+        round by round.
+        """
         return getattr(self.tape, "__func__", None) is cls.tape
 
     def draw_world(self, rng: np.random.Generator) -> tuple[AnyArray, ...]:
-        """What a replication keeps: the arms' means, and their traits or, of a linear bandit, the sets of actions."""
+        """Draw what a replication keeps: the arms' means, and their traits or, of a linear bandit, the sets of
+        actions.
+        """
         return self.draw_means(rng), self.draw_traits(rng)
 
     def draw_arm(self, world: tuple[AnyArray, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
@@ -182,7 +190,7 @@ class Environment(metaclass=Declared):
         return self.checked_rewards(self.draw_rewards(means, traits, n, rng))[0]
 
     def checked_rewards(self, rewards: Floats) -> Floats:
-        """Rewards as the simulator takes them; a law whose draws overflow is refused."""
+        """Rewards as the simulator takes them; a distribution whose draws overflow is refused."""
         tape = np.ascontiguousarray(rewards, dtype=np.float64)
         if not np.isfinite(tape).all():
             raise InvalidInput(f"{self.label} cannot be played: a reward it drew is not a finite number.")
@@ -190,7 +198,7 @@ class Environment(metaclass=Declared):
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+        """Kinds of policies that can play of ``"arms"``, of ``"actions"``, or both."""
         return ("arms",)
 
     @property

@@ -41,7 +41,7 @@ class LinearBandit(Environment):
     feature_range
         See ``actions``; the default is the paper's ``1/sqrt(10)``.
     noise
-        Law of the noise: the name of an environment with symmetric noise, with its options (``"gaussian"``,
+        Distribution of the noise: the name of an environment with symmetric noise, with its options (``"gaussian"``,
         ``"student_t:df=5"``, ...), or a frozen ``scipy.stats`` distribution with mean 0.
     scale
         What the noise is multiplied by.
@@ -125,7 +125,7 @@ class LinearBandit(Environment):
         return sizes.pop() if sizes else int(self.implied[parameter])
 
     def _law(self, noise: str | Law) -> Noisy | Law:
-        """What draws noise: an environment of symmetric noise or a SciPy distribution."""
+        """Source of the noise: an environment of symmetric noise or a SciPy distribution."""
         owner = type(self).__name__
         if is_law(noise):
             mean = float(noise.mean())
@@ -139,11 +139,11 @@ class LinearBandit(Environment):
         check_choice(call.name, "noise", owner, known)
         of_arms = [option for option in call.options if option in Environment.parameters()]
         if of_arms:
-            raise requirement("noise", owner, f"a law without {of_arms[0]!r}, which is of arms", repr(noise))
+            raise requirement("noise", owner, f"a distribution without {of_arms[0]!r}, which is of arms", repr(noise))
         return known[call.name](**call.options)
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-        """Noise of the law and scale."""
+        """Noise of the distribution and scale."""
         if isinstance(self._noise, Noisy):
             return self.scale * self._noise.scale * self._noise.draw_noise(shape, rng)
         return self.scale * np.asarray(self._noise.rvs(size=shape, random_state=rng), dtype=np.float64)
@@ -174,7 +174,7 @@ class LinearBandit(Environment):
 
     @property
     def drawn_by(self) -> str:
-        """By arm where the set of actions does not change, else by round."""
+        """Way in which rewards are drawn: by arm if the set of actions is fixed, else by round."""
         if not self.has_tape_of(LinearBandit):
             return "tape"
         return "round" if self.contextual else "arm"

@@ -13,7 +13,7 @@ from bandstrap.errors import check_number, requirement
 
 
 class NoiseOptions(ArmOptions, total=False):
-    """What an environment of symmetric noise takes beside the means and its own parameters; see :class:`Noisy`."""
+    """Options of an environment of symmetric noise beside the means and its own parameters; see :class:`Noisy`."""
 
     scale: float
 

@@ -16,7 +16,7 @@ def make_environment(call: FileCall) -> Environment:
 
 
 def is_environment(thing: type) -> bool:
-    """Whether a class can be played on: an :class:`Environment` that draws rewards, or a tape of them."""
+    """Return whether a class can be played on: an :class:`Environment` that draws rewards, or a reward table of them."""
     if not issubclass(thing, Environment):
         return False
     return thing.draw_rewards is not Environment.draw_rewards or thing.tape is not Environment.tape

@@ -13,7 +13,8 @@ from bandstrap.errors import brief, requirement
 
 
 class OwnPrizes(Environment):
-    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices beside their chances of a sale.
+    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices beside their probabilities of
+    a sale.
 
     No two arms have rewards on one scale, and the larger the prize the rarer it is. Means are uniform in (0.5, 1.5) unless
     given.
@@ -96,7 +97,7 @@ class OwnPrizes(Environment):
 
     @property
     def support(self) -> tuple[float, float]:
-        """From nothing to the largest prize."""
+        """Range of rewards: from 0 to the largest prize."""
         return 0.0, float(self.sorted_prizes[-1])
 
     @classmethod

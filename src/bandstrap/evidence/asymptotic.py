@@ -21,6 +21,8 @@ FEWEST_DECISIONS = 50
 # The sequence is narrowest where the variance is so many times that at its start.
 NARROWEST_AT = 10.0
 SLOWEST = 0.005
+# Larger rewards count as so much: sums of their squares are still numbers.
+LARGEST_REWARD = 1e145
 CHUNK = 1 << 16
 ARRAYS: dict[str, int] = {"overlap": 2, "sums": 2, "squares": 2, "start": 2, "pulls": 1, "nonzero": 1}
 
@@ -97,7 +99,7 @@ class AsymptoticContrasts:
         rows = max(1, CHUNK // len(self.labels) ** 2)
         for begin in range(0, len(chosen), rows):
             some = slice(begin, begin + rows)
-            self._add(chosen[some], column[some], table[some])
+            self._add(chosen[some], np.clip(column[some], -LARGEST_REWARD, LARGEST_REWARD), table[some])
 
     def _add(self, chosen: ArmPlaces, rewards: Floats, weights: Floats) -> None:
         """Add decisions that were checked."""
@@ -107,15 +109,14 @@ class AsymptoticContrasts:
             levels[i] = self.level
             self.n_decisions += 1
             self.level += max(1.0 / self.n_decisions, SLOWEST) * (reward - self.level)
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = (rewards - levels)[:, None] * pair_shares(chosen, weights)
-            scores[np.arange(n), chosen] = 0.0
-            places = np.arange(n_arms)
-            signed = np.zeros((n, n_arms, n_arms))
-            signed[np.arange(n)[:, None], chosen[:, None], places] = scores
-            signed[np.arange(n)[:, None], places, chosen[:, None]] -= scores
-            self.sums = add_in_order(self.sums, signed)
-            squares = np.add.accumulate(np.concatenate([self.squares[None], signed * signed]), axis=0)[1:]
+        scores = (rewards - levels)[:, None] * pair_shares(chosen, weights)
+        scores[np.arange(n), chosen] = 0.0
+        places = np.arange(n_arms)
+        signed = np.zeros((n, n_arms, n_arms))
+        signed[np.arange(n)[:, None], chosen[:, None], places] = scores
+        signed[np.arange(n)[:, None], places, chosen[:, None]] -= scores
+        self.sums = add_in_order(self.sums, signed)
+        squares = np.add.accumulate(np.concatenate([self.squares[None], signed * signed]), axis=0)[1:]
         shown = chosen[:, None] == places
         pulls = self.pulls + shown.cumsum(axis=0)
         nonzero = self.nonzero + (shown & (rewards != 0.0)[:, None]).cumsum(axis=0)
@@ -177,7 +178,7 @@ class AsymptoticContrasts:
         found.level = check_number(state["level"], "level", owner)
         for name in ARRAYS:
             array = read_numbers(state[name], name, owner, "numbers", kinds="iuf")
-            if array.shape != getattr(found, name).shape or np.isnan(array).any():
+            if array.shape != getattr(found, name).shape or not np.isfinite(array).all():
                 raise requirement(name, owner, f"numbers of shape {getattr(found, name).shape}", brief(state[name]))
             setattr(found, name, array)
         return found

@@ -203,8 +203,7 @@ class Contrasts:
     References
     ----------
     .. [1] Mineiro. A lower confidence sequence for the changing mean of non-negative right heavy-tailed observations
-    with
-       bounded mean. arXiv:2210.11133, 2022: constant bets and a mixture of them, for a running average.
+       with bounded mean. arXiv:2210.11133, 2022: constant bets and a mixture of them, for a running average.
     .. [2] Waudby-Smith, Wu, Ramdas, Karampatziakis, Mineiro. Anytime-valid off-policy inference for contextual bandits.
        ACM/IMS Journal of Data Science 1, 2024.
     .. [3] Li, Morgan, Zaslavsky. Balancing covariates via propensity score weighting. JASA 113, 2018: overlap weights.
@@ -392,13 +391,13 @@ class Contrasts:
         target = log_threshold(alpha, n_arms - 1 if simultaneous else 1)
         evidence = self.log_evidence()
         lower = self._lower_ends(target, evidence >= target)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             shares = np.clip(self.sums / self.overlap, -1.0, 1.0)
         estimate = np.where(self.overlap > 0.0, shares * (self.high - self.low), np.nan)
         # Sums and their order are rounded as well: the estimate is kept inside.
         estimate = np.clip(estimate, lower, -lower.T)
         np.fill_diagonal(estimate, 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             means = np.where(self.overlap > 0.0, np.clip(self.means / self.overlap, 0.0, 1.0), np.nan)
         baseline = self.low + (self.high - self.low) * means.T
         counted = (self.labels, alpha, simultaneous, self.n_decisions)
@@ -407,7 +406,7 @@ class Contrasts:
     def _lower_ends(self, target: float, proved: Bools) -> Floats:
         """Lower ends of all effects; positive only where the evidence against 0 reaches the target."""
         sums = lower_sum(self.lowered_products(), target)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ends = sums / self.overlap
         ends = np.where(self.overlap > 0.0, ends, -1.0)
         # Rounding of the overlap, of the quotient, and of rewards that were scaled.

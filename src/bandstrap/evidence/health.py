@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Bools, Floats
-from bandstrap.errors import brief, check_number, read_numbers, requirement
-from bandstrap.evidence.betting import EPS, ROUNDINGS, add_in_order
+from bandstrap.errors import brief, check_count, check_number, read_numbers, requirement
+from bandstrap.evidence.betting import EPS, ROUNDINGS
 from bandstrap.evidence.table import MOST_ARMS, ArmPlaces, check_arms, check_flags, check_labels, check_weights
 
 # An arm is bet to be this many times as frequent as its probabilities say.
@@ -32,11 +32,12 @@ class HealthFinding:
     log_evidence
         Logarithm of the largest e-value so far.
     arm
-        The arm that deviates most; ``None`` without evidence.
+        The arm that deviated most when the evidence was largest; ``None`` without evidence.
     expected, found
-        Number of missing (or present) decisions that its probabilities let expect of this arm, and that there are.
+        Number of missing (or present) decisions that its probabilities let expect of this arm until then, and that there
+        were.
     side
-        ``"missing"`` or ``"present"``: the decisions among which the arm deviates.
+        ``"missing"`` or ``"present"``: the decisions among which the arm deviated.
     missing, present
         Numbers of missing and of present decisions by arm.
     """
@@ -76,6 +77,8 @@ class Health:
     ----------
     peak
         Logarithm of the largest ``E`` so far.
+    worst
+        Side, arm, and numbers of decisions expected and found of it, when ``E`` was largest; ``None`` without evidence.
 
     See Also
     --------
@@ -111,6 +114,7 @@ class Health:
         self.counts: Floats = np.zeros((2, n_arms))
         self.expected: Floats = np.zeros((2, n_arms))
         self.peak = 0.0
+        self.worst: tuple[int, int, float, int] | None = None
 
     def update(self, arms: ArrayLike, missing: ArrayLike, weights: ArrayLike) -> None:
         """Count one decision or several, in their order.
@@ -139,15 +143,24 @@ class Health:
         shown[np.arange(len(chosen)), chosen] = 1.0
         logs = shown[:, :, None] * np.log(FACTORS) - np.log1p(weights[:, :, None] * (FACTORS - 1.0))
         is_side = np.stack([missing, ~missing], axis=1)  # (n, 2)
-        steps = np.where(is_side[:, :, None, None], logs[:, None], 0.0)
-        path = np.add.accumulate(np.concatenate([self.log_products[None], steps]), axis=0)[1:]
-        if len(path):
-            self.log_products = path[-1].copy()
-            n = self.counts.sum() + np.arange(1.0, len(path) + 1.0)
-            self.peak = max(self.peak, float((log_evidence(path) - rounding(n)).max()))
-        for name, each in (("counts", shown), ("expected", weights)):
-            parts = np.where(is_side[:, :, None], each[:, None], 0.0)
-            setattr(self, name, add_in_order(getattr(self, name), parts))
+        n_before = self.counts.sum()
+        products, counts, expected = (
+            np.add.accumulate(np.concatenate([total[None], parts]), axis=0)[1:]
+            for total, parts in (
+                (self.log_products, np.where(is_side[:, :, None, None], logs[:, None], 0.0)),
+                (self.counts, np.where(is_side[:, :, None], shown[:, None], 0.0)),
+                (self.expected, np.where(is_side[:, :, None], weights[:, None], 0.0)),
+            )
+        )
+        if not len(products):
+            return
+        self.log_products, self.counts, self.expected = products[-1].copy(), counts[-1].copy(), expected[-1].copy()
+        evidence = log_evidence(products) - rounding(n_before + np.arange(1.0, len(products) + 1.0))
+        place = int(evidence.argmax())
+        if evidence[place] > self.peak:
+            self.peak = float(evidence[place])
+            side, arm = most_deviant(products[place])
+            self.worst = side, arm, float(expected[place, side, arm]), int(counts[place, side, arm])
 
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; it had probability 0 until now.
@@ -165,7 +178,7 @@ class Health:
         self.counts, self.expected = (np.pad(each, [(0, 0), (0, 1)]) for each in (self.counts, self.expected))
 
     def finding(self, alpha: float = 0.01) -> HealthFinding:
-        """What the log says about its health.
+        """Finding about the health of the log.
 
         Parameters
         ----------
@@ -173,33 +186,23 @@ class Health:
             Probability of a false alarm, at all times together. Default: 0.01.
         """
         alpha = check_number(alpha, "alpha", "Health.finding", above=0, below=1)
-        side = int(self.log_products.max(axis=(1, 2)).argmax())
-        bets = self.log_products[side]
-        more = bets[:, FACTORS > 1.0].max(axis=1)  # of two arms, one is too frequent where the other is too rare
-        arm = int((more if more.max() > 0.0 else bets.max(axis=1)).argmax())
-        has_evidence = bets.max() > 0.0
         by_arm = [dict(zip(self.labels, map(int, counts), strict=True)) for counts in self.counts]
-        return HealthFinding(
-            self.peak < -math.log(alpha),
-            self.peak,
-            self.labels[arm] if has_evidence else None,
-            float(self.expected[side, arm]),
-            int(self.counts[side, arm]),
-            SIDES[side],
-            by_arm[0],
-            by_arm[1],
-        )
+        side, arm, expected, found = (0, None, 0.0, 0) if self.worst is None else self.worst
+        label = None if arm is None else self.labels[arm]
+        is_healthy = self.peak < -math.log(alpha)
+        return HealthFinding(is_healthy, self.peak, label, expected, found, SIDES[side], by_arm[0], by_arm[1])
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain lists and numbers, for JSON; :meth:`from_dict` reads them back without loss."""
         arrays = {name: getattr(self, name).tolist() for name in ("log_products", "counts", "expected")}
-        return {"arms": list(self.labels), "peak": self.peak, **arrays}
+        worst = None if self.worst is None else list(self.worst)
+        return {"arms": list(self.labels), "peak": self.peak, "worst": worst, **arrays}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Health:
         """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
         owner = "Health.from_dict"
-        needed = {"arms", "peak", "log_products", "counts", "expected"}
+        needed = {"arms", "peak", "worst", "log_products", "counts", "expected"}
         if not isinstance(state, Mapping) or set(state) != needed:
             raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
         if not isinstance(state["arms"], list | tuple):
@@ -212,9 +215,25 @@ class Health:
             if array.shape != shape or not np.isfinite(array).all():
                 raise requirement(name, owner, f"finite numbers of shape {shape}", brief(state[name]))
             setattr(found, name, array)
-        if min(found.counts.min(), found.expected.min()) < 0.0:
+        worst = state["worst"]
+        if worst is not None:
+            if not isinstance(worst, list | tuple) or len(worst) != 4:
+                raise requirement("worst", owner, "a side, an arm and two numbers, or none", brief(worst))
+            side, arm, count = (check_count(worst[k], "worst", owner, at_least=0) for k in (0, 1, 3))
+            found.worst = side, arm, check_number(worst[2], "worst", owner), count
+        if min(found.counts.min(), found.expected.min()) < 0.0 or (
+            found.worst is not None and (found.worst[0] > 1 or found.worst[1] >= len(found.labels))
+        ):
             raise requirement("state", owner, "one that to_dict wrote", "numbers that contradict each other")
         return found
+
+
+def most_deviant(log_products: Floats) -> tuple[int, int]:
+    """Side and arm of the bet that has won most."""
+    side = int(log_products.max(axis=(1, 2)).argmax())
+    bets = log_products[side]
+    more = bets[:, FACTORS > 1.0].max(axis=1)  # of two arms, one is too frequent where the other is too rare
+    return side, int((more if more.max() > 0.0 else bets.max(axis=1)).argmax())
 
 
 def log_evidence(log_products: Floats) -> Floats:
@@ -237,7 +256,7 @@ def health(
     alpha: float = 0.01,
     labels: Sequence[str] | None = None,
 ) -> HealthFinding:
-    """Whether rewards of an adaptive log are missing in a way that depends on the arm.
+    """Return whether rewards of an adaptive log are missing in a way that depends on the arm.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class Readout:
 
     @property
     def healthy(self) -> bool:
-        """Whether rewards and traffic are."""
+        """True if rewards and traffic are."""
         return self.missing.healthy and self.traffic.healthy
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,7 +201,8 @@ class Readout:
             yield f"Rewards are capped at {self.high:.4g}; {100 * self.share_beyond:.2g} % of all reward lies above."
         elif self.share_beyond:
             yield f"{100 * self.share_beyond:.2g} % of all reward lies beyond {self.low:g} to {self.high:g} and is cut off."
-        yield from health_lines(self.missing, "rewards are missing", "rewards are there")
+        if self.missing != self.traffic:  # as they are where each decision was shown, and has its reward
+            yield from health_lines(self.missing, "rewards are missing", "rewards are there")
         yield from health_lines(self.traffic, "decisions are not shown", "decisions are in the log")
         yield from self.notes
 

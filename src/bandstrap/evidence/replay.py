@@ -18,7 +18,7 @@ UNIFORM_SLACK = 1e-5
 
 
 class Learner(Protocol):
-    """What is asked of a policy: :class:`bandstrap.Policy` has it."""
+    """Interface that is needed of a policy: :class:`bandstrap.Policy` has it."""
 
     def select(self) -> Any:
         """The arm to serve next."""
@@ -113,7 +113,7 @@ def rejection_replay(
     known: Sequence[Any] = range(len(names)) if labels is None else names
     low, high = check_range(low, high, owner)
     chosen = check_arms(arms, names, owner)
-    scaled = check_rewards(rewards, len(chosen), low, high, owner)
+    check_rewards(rewards, len(chosen), low, high, owner)
     table = check_weights(weights, chosen, len(names), owner)
     uneven = np.abs(table - 1.0 / len(names)).max(axis=1, initial=0.0) > UNIFORM_SLACK
     if uneven.any():
@@ -122,15 +122,15 @@ def rejection_replay(
             "A learning policy is replayed only on a log in which all arms have the same probability; those of decision "
             f"{where} are {brief(table[where].round(6).tolist())}. For a fixed policy, use value()."
         )
-    plain = np.atleast_1d(np.asarray(rewards, dtype=np.float64)).tolist()
+    plain = np.atleast_1d(np.asarray(rewards, dtype=np.float64))
     kept = np.zeros(len(chosen), dtype=bool)
-    for i, (arm, reward) in enumerate(zip(chosen.tolist(), plain, strict=True)):
+    for i, (arm, reward) in enumerate(zip(chosen.tolist(), plain.tolist(), strict=True)):
         if policy.select() == known[arm]:
             policy.update(known[arm], reward)
             kept[i] = True
     state = PolicyValues(2, [[1.0, 0.0]], low=low, high=high)  # what was served, with certainty
     n_kept = int(kept.sum())
-    state.update(np.zeros(n_kept, dtype=np.int64), low + (high - low) * scaled[kept], [1.0, 0.0])
+    state.update(np.zeros(n_kept, dtype=np.int64), plain[kept], [1.0, 0.0])
     (found,) = state.estimates(alpha)
     shares = np.bincount(chosen[kept], minlength=len(names)) / max(n_kept, 1)
     return ReplayEstimate(

@@ -26,7 +26,7 @@ RewardDirection = Literal["max", "min"]
 # The cap of revenue is the third largest of the first 200 positive rewards.
 CAP_REWARDS = 200
 CAP_RANK = 3
-FORMAT = 1
+FORMAT = 2
 COUNTS = ("n_decisions", "n_inactive", "n_missing", "n_skipped", "n_rewarded", "n_beyond", "n_positive")
 SUMS = ("earned", "counted_reward", "beyond")
 
@@ -125,7 +125,7 @@ class LogEvidence:
 
     @property
     def is_exact(self) -> bool:
-        """Whether there is a range now, within which evidence is exact."""
+        """True if there is a range now, within which evidence is exact."""
         return self.basis in ("declared", "unit", "capped")
 
     def _restart(self) -> None:

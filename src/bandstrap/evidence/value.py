@@ -35,6 +35,8 @@ from bandstrap.evidence.table import (
 
 # Numbers that are worked on at a time.
 CHUNK = 1 << 16
+# Larger ratios count as so much, so that sums of squares are numbers; none that large is ever drawn.
+LARGEST_RATIO = 1e100
 # Arrays of the state, and the axes of each beside that of the targets. The first axis of products is low and high.
 SUMS = ("doubly_robust", "weighted", "weight", "weight_squares", "uncovered")
 ARRAYS: dict[str, tuple[int, ...]] = {
@@ -192,24 +194,25 @@ class PolicyValues:
         owner = "PolicyValues.update"
         chosen = check_arms(arms, self.labels, owner)
         scaled = check_rewards(rewards, len(chosen), self.low, self.high, owner)
-        plain = np.atleast_1d(np.asarray(rewards, dtype=np.float64))
         table = check_weights(weights, chosen, len(self.labels), owner)
         rows = max(1, CHUNK // (N_BETS * len(self.targets)))
         for start in range(0, len(chosen), rows):
             some = slice(start, start + rows)
-            self._add(chosen[some], plain[some], scaled[some], table[some])
+            self._add(chosen[some], scaled[some], table[some])
 
-    def _add(self, chosen: ArmPlaces, rewards: Floats, scaled: Floats, weights: Floats) -> None:
+    def _add(self, chosen: ArmPlaces, scaled: Floats, weights: Floats) -> None:
         """Add decisions that were checked."""
         levels, self.level = advance_levels(self.level, self.n_decisions, scaled)
         self.n_decisions += len(chosen)
-        ratios = self.targets.T[chosen] / np.take_along_axis(weights, chosen[:, None], axis=1)  # (n, T)
+        with np.errstate(over="ignore"):
+            ratios = self.targets.T[chosen] / np.take_along_axis(weights, chosen[:, None], axis=1)  # (n, T)
+        ratios = np.minimum(ratios, LARGEST_RATIO)
         served = (scaled - levels)[:, None]
         robust = levels[:, None] + ratios * served - (scaled[:, None] if self.less_served else 0.0)
         covered = (weights == 0.0).astype(np.float64) @ (self.targets > 0.0).T > 0.0
         terms = {
             "doubly_robust": robust,
-            "weighted": rewards[:, None] * ratios,
+            "weighted": scaled[:, None] * ratios,
             "weight": ratios,
             "weight_squares": ratios * ratios,
             "uncovered": covered.astype(np.float64),
@@ -324,14 +327,15 @@ class PolicyValues:
             robust = float(np.clip(self.doubly_robust[target] / n, lower, upper)) if is_known else np.nan
             shift = 0.0 if self.less_served else self.low
             weight, squares = float(self.weight[target]), float(self.weight_squares[target])
+            weighted = self.low * weight + span * float(self.weighted[target])
             found.append(
                 ValueEstimate(
                     name,
                     shift + span * robust,
                     shift + span * lower,
                     shift + span * upper,
-                    float(self.weighted[target] / n) if is_known else np.nan,
-                    float(self.weighted[target] / weight) if is_known and weight > 0.0 else np.nan,
+                    weighted / n if is_known else np.nan,
+                    weighted / weight if is_known and weight > 0.0 else np.nan,
                     weight * weight / squares if squares > 0.0 else 0.0,
                     n,
                     int(self.uncovered[target]),

@@ -43,7 +43,7 @@ class StopVerdict:
         Arms that are worse than the control.
     remaining
         Approximate number of further decisions until one arm is left, if scores go on as in the newest time bin, or as on
-        average where there is none; ``None`` where one arm is left, or no end is in sight.
+        average where there is none; ``None`` where one arm is left or none, or no end is in sight.
     intervals
         Simultaneous intervals at the same level: they never contradict the other fields.
     """
@@ -66,7 +66,7 @@ def verdict(
     healthy: bool = True,
     recent: Contrasts | None = None,
 ) -> StopVerdict:
-    r"""Whether an experiment may stop; may be asked at any time, and as often as one likes.
+    r"""Return whether an experiment may stop; may be asked at any time, and as often as one likes.
 
     With ``K`` arms, e-values :math:`E_{ba} = M_{ba}(0)` and :math:`q = 2 (K - 1)/\alpha`:
 
@@ -85,7 +85,8 @@ def verdict(
     control
         The arm that others may harm. Default: none, and the word "harm" is not used.
     epsilon
-        Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used.
+        Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used; nor is it
+        for a difference as large as the range of rewards, which needs no evidence.
     healthy
         Whether rewards are missing independently of the arm. Default: true.
     recent
@@ -95,7 +96,7 @@ def verdict(
     Returns
     -------
     StopVerdict
-        "Harm" comes before "ship" only where the control is the one arm left.
+        "Harm" comes before "ship" only where the control is the one arm left, and where "ship" is withheld.
 
     Notes
     -----
@@ -143,13 +144,20 @@ def verdict(
         withheld = now_worse(recent, left[0], intervals.alpha)
         if withheld is None:
             arm, word = left[0], "ship"
+        elif harmful.any():
+            word = "harm"
     elif harmful.any():
         word = "harm"
-    elif epsilon is not None and (close := close_arms(intervals.lower, possible, epsilon)):
+    # A difference as large as the range is no evidence: nothing was seen yet, or the range is a first guess.
+    elif (
+        epsilon is not None
+        and epsilon < state.high - state.low
+        and (close := close_arms(intervals.lower, possible, epsilon))
+    ):
         arm, word = place if place in close else close[0], "equivalent"
     names = state.labels
     told = {
-        "unhealthy": "Unhealthy: rewards are missing in a way that depends on the arm, so that no verdict is given.",
+        "unhealthy": "Unhealthy: being in the log, shown or rewarded depends on the arm, so that no verdict is given.",
         "ship": f"'{names[arm or 0]}' may be shipped: every other arm is ruled out.",
         "equivalent": f"'{names[arm or 0]}' may be shipped: no other arm is better by more than {epsilon or 0:g}.",
         "harm": f"Harm: worse than '{names[place or 0]}' {count(harmful, names)}.",
@@ -161,7 +169,7 @@ def verdict(
         None if arm is None else names[arm],
         tuple(names[each] for each in left),
         tuple(name for name, flag in zip(names, harmful, strict=True) if flag),
-        None if len(left) == 1 else forecast(state, target, recent),
+        None if len(left) <= 1 else forecast(state, target, recent),
         intervals,
     )
 
@@ -211,7 +219,7 @@ def count(flags: Bools, names: Sequence[str]) -> str:
 
 
 def still_open(names: Sequence[str], left: Sequence[int], withheld: int | None) -> str:
-    """Why there is no verdict yet."""
+    """Reason why there is no verdict yet."""
     if withheld is not None:
         return f"Open: '{names[left[0]]}' is best on average, but '{names[withheld]}' is better now."
     if not left:

@@ -43,7 +43,7 @@ SHORT = {"replications": "runs", "standard_error": "s.e."}
 
 @dataclass(frozen=True, eq=False)
 class Results(Displayed, Sequence[TidyRow]):
-    """What an experiment found: a row for every panel, curve and place, as ``bandstrap results`` has them.
+    """Results of an experiment: a row for every panel, curve and place, as ``bandstrap results`` has them.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Results(Displayed, Sequence[TidyRow]):
         return f"{self.title}: {', '.join([*said, f'seed {self.seed}'])}"
 
     def _display(self) -> Display:
-        """What a reader needs: columns that say something, by short names, below what all rows share."""
+        """Table for a reader: columns that differ, by short names, below what all rows share."""
         if not self.rows:
             return Display([f"{self.title}: no complete curve yet"], {})
         hidden = {*GAME, *self._shared(), "axis", "round"}
@@ -108,7 +108,7 @@ class Results(Displayed, Sequence[TidyRow]):
         return Display([self.heading], {names.get(name, name): [row[name] for row in self.rows] for name in shown})
 
     def _shared(self) -> TidyRow:
-        """What all rows share of what need not stand in each."""
+        """Columns that are equal in all rows."""
         different = {
             name: {repr(row[name]) for row in self.rows} for name in ("panel", "measure", "axis", "at", "replications")
         }
@@ -169,7 +169,7 @@ def run(
     Raises
     ------
     Unfinished
-        A piece of work failed three times. Everything else is done and kept; ``results`` of the error has it.
+        A task failed three times. Everything else is done and kept; ``results`` of the error has it.
     KeyboardInterrupt
         After Ctrl-C. No finished block is lost; the same call resumes from there.
 
@@ -303,12 +303,12 @@ def cut(panel: PlannedPanel, n: int) -> PlannedPanel:
 
 
 def status(folder: str | Path) -> FolderStatus:
-    """How far the experiment in a folder is, without reading a number of it; what ``bandstrap status`` shows."""
+    """Progress of the experiment in a folder, as ``bandstrap status`` shows it; no result is read."""
     return status_of(Folder(Path(folder)))
 
 
 def results(folder: str | Path, *, curves: bool = False, panels: str | Collection[str] | None = None) -> Results:
-    """What the experiment in a folder has found so far: the rows of ``bandstrap results``.
+    """Results of the experiment in a folder so far: the rows of ``bandstrap results``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Every choice of every replication, of the curves of which they are wanted: large, and so in files of their own.
 
-A file has some replications of one lane (see :mod:`bandstrap.experiments.lanes`), and is named after both. The pieces of a
-lane are put together, as many in a file as are still read at once with ease; the new file is on the disk before the pieces
+A file has some replications of one series (see :mod:`bandstrap.experiments.lanes`), and is named after both. The tasks of a
+series are put together, as many in a file as are still read at once with ease; the new file is on the disk before the tasks
 are removed.
 """
 
@@ -44,11 +44,13 @@ class ChoiceFiles:
     # --- what is there ------------------------------------------------------------------------------------------------
 
     def has(self, lane: str, first: int, last: int) -> bool:
-        """Whether there were files of some replications of a lane when it was last looked; they are not read."""
+        """Return whether there were files of some replications of a series when it was last looked; they are not read."""
         return self._listing.cover(lane, first, last) is not None
 
     def is_whole(self, about: SeriesAbout) -> bool:
-        """Whether there are files of all replications of a block, and each is what was written, to the last bit."""
+        """Return whether there are files of all replications of a block, and each is what was written, to the last
+        bit.
+        """
         return self._whole_files(about) is not None
 
     def read(self, about: SeriesAbout) -> Iterator[tuple[int, Array]]:
@@ -104,7 +106,7 @@ class ChoiceFiles:
         return file in self._damaged and self._damaged[file] == stamp_of(file)
 
     def _check(self, file: Path, about: SeriesAbout) -> bool:
-        """Whether a file is what was written; it is read once."""
+        """Return whether a file is what was written; it is read once."""
         stamp = stamp_of(file)
         if self._whole.get(file) == stamp:
             return True
@@ -134,7 +136,7 @@ class ChoiceFiles:
         self._listing.add(Kept(path, first, last))
 
     def merge(self, block: Block) -> bool:
-        """Put the pieces of a block together in few files; whether none was missing."""
+        """Put the tasks of a block together in few files; whether none was missing."""
         lane = lane_of(block.about)
         self._listing.look()
         before = list(self._listing.of(lane))  # damaged ones among them
@@ -165,7 +167,7 @@ class ChoiceFiles:
 
 
 def check_file(data: bytes, file: Path, about: SeriesAbout) -> int:
-    """Refuse a file, whose seal is whole, that has another name than its content; its first replication."""
+    """Refuse a file, whose checksum is valid, that has another name than its content; its first replication."""
     found = read_about(data)["block"]
     name = NAME.match(file.name)
     first, last = span(found)

@@ -1,4 +1,4 @@
-"""What an experiment will cost: decisions, bytes, and core-seconds, of which a short replication of every curve tells."""
+"""Cost of an experiment: decisions, bytes, and core-seconds, estimated by a short replication of every curve."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LONG_ENOUGH = 0.05
 
 @dataclass(frozen=True)
 class Cost:
-    """What a panel will cost; of what two panels share each has the whole."""
+    """Cost of a panel; work that two panels share counts in both."""
 
     panel: str
     curves: int
@@ -125,12 +125,12 @@ def time_bound(block: Measurement) -> float:
 
 
 def replications_of(block: AnyBlock) -> int:
-    """How often a block is played, or how many samples are looked at."""
+    """Number of plays of a block, or of samples."""
     return block.work if isinstance(block, Block) else int(block.about["replications"])
 
 
 def n_pieces(block: AnyBlock) -> int:
-    """How many pieces a block is cut into."""
+    """Number of tasks that a block is cut into."""
     return -(-block.work // block.size) if isinstance(block, Block) else 1
 
 
@@ -140,7 +140,9 @@ def bytes_of(block: AnyBlock) -> int:
 
 
 def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
-    """Bytes that are needed at a time while so many workers play: tapes, and what :func:`memory_of_driver` counts."""
+    """Bytes that are needed at a time while so many workers play: reward tables, and what :func:`memory_of_driver`
+    counts.
+    """
     played = [block for plan in plans for block in plan if isinstance(block, Block)]
     tapes = [
         bytes_of_replication(block.environment, block.horizon, is_late=not block.feedback.is_at_once)
@@ -150,7 +152,7 @@ def peak_memory(plans: Sequence[PanelPlan], workers: int) -> int:
 
 
 def memory_of_driver(plans: Sequence[PanelPlan], workers: int) -> int:
-    """Bytes that the process which hands out work needs: pieces in flight, and a panel that is merged meanwhile."""
+    """Bytes that the process which hands out work needs: tasks in flight, and a panel that is merged meanwhile."""
     blocks = [block for plan in plans for block in plan if isinstance(block, Block)]
     pieces = max(map(bytes_of_piece, blocks), default=0)
     of_choices = max((4 * min(bytes_of_choices(block), LARGEST_FILE) for block in blocks), default=0)
@@ -162,13 +164,13 @@ def memory_of_driver(plans: Sequence[PanelPlan], workers: int) -> int:
 
 
 def bytes_of_piece(block: Block) -> int:
-    """Bytes of the outcome of a piece, choices twice: once more when they are written."""
+    """Bytes of the outcome of a task, choices twice: once more when they are written."""
     of_all = bytes_of(block) + 2 * bytes_of_choices(block)
     return of_all // block.work * min(block.size, block.work)
 
 
 def check_driver(plans: Sequence[PanelPlan], workers: int) -> None:
-    """Refuse choices of so many rounds that the pieces in flight would need more memory than there is."""
+    """Refuse choices of so many rounds that the tasks in flight would need more memory than there is."""
     horizons = [block.horizon for plan in plans for block in plan if keeps_choices(block)]
     if horizons:
         owner = f"panels that keep every choice, with {workers} worker{'s' * (workers != 1)},"

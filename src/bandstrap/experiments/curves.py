@@ -1,4 +1,4 @@
-"""Curves that stand beside bounds in a panel: the law itself, what theorems say, and what lemmas are used for.
+"""Curves that stand beside bounds in a panel: the distribution itself, what theorems say, and what lemmas are used for.
 
 Each has a name like a bound and gives a number, which stands where a bound has its width, or a row like a bound's.
 """
@@ -24,7 +24,7 @@ from bandstrap.theory.coin import coin_constant, coin_misses, proof_constant
 from bandstrap.theory.tails import TheoremForm, sub_weibull_constant
 from bandstrap.theory.weighted_sums import least_sum_deviation, sum_deviation_bound, sum_moment, weighted_terms
 
-# Samples from which the law of the weighted mean is known, far more than are looked at.
+# Samples from which the distribution of the weighted mean is known, far more than are looked at.
 N_POOLED = 400_000
 # What the number that quantiles are compared with belongs to: ``alpha``, or its square.
 Level = Literal["as used", "squared"]
@@ -42,7 +42,7 @@ INEQUALITIES: tuple[Inequality, ...] = get_args(Inequality)
 
 
 class Cell(NamedTuple):
-    """Where a curve is measured."""
+    """Point at which a curve is measured."""
 
     distribution: str
     n: int
@@ -51,7 +51,7 @@ class Cell(NamedTuple):
     seed: int
 
     def samples(self, stream: int) -> tuple[KnownLaw, np.random.Generator]:
-        """The law, and the generator of a curve's own."""
+        """The distribution, and the generator of a curve's own."""
         return resolve_distribution(self.distribution), np.random.default_rng([self.seed, self.n, stream])
 
     def row(self, name: str, misses: int, width: float) -> CoverageRow:
@@ -77,12 +77,14 @@ def theorem_2(
 
 
 def least_deviation(at: Cell, *, beta: float, power: float | None = None, weights: Shape = "equal") -> float:
-    """What every bound for rewards of ``psi_beta`` norm 1 must exceed, at the same levels."""
+    """Deviation that every bound for rewards of ``psi_beta`` norm 1 must exceed, at the same levels."""
     return least_sum_deviation(_weights(weights, at.n), _log_level(at, power), beta)
 
 
 def proved_deviation(at: Cell, *, beta: float, power: float | None = None, weights: Shape = "equal") -> float:
-    """What moments prove for rewards of ``psi_beta`` norm 1, at the same levels; those must be numbers above 0."""
+    """Deviation that moments prove for rewards of ``psi_beta`` norm 1, at the same levels; those must be numbers
+    above 0.
+    """
     return sum_deviation_bound(_weights(weights, at.n), math.exp(-_log_level(at, power)), sigma=1.0, beta=beta)
 
 
@@ -92,7 +94,8 @@ def moment(at: Cell, *, beta: float, power: float | None = None, weights: Shape 
 
 
 def quantile_above_joint(at: Cell, *, level: Level = "as used") -> CoverageRow:
-    r"""How often the bootstrapped quantile of a sample exceeds the quantile of the weighted mean over all samples.
+    r"""Frequency with which the bootstrapped quantile of a sample exceeds the quantile of the weighted mean over all
+    samples.
 
     Lemma 2 bounds ``(1/n) sum (w_i - wbar)(y_i - mu)`` over weights and rewards together. Let ``x`` be the smallest
     number for which its sentence holds at ``alpha``; a miss is a sample with ``q_alpha(y - ybar) > x``. The proof of
@@ -114,7 +117,7 @@ def quantile_above_joint(at: Cell, *, level: Level = "as used") -> CoverageRow:
 
 
 def quantile_above_formula(at: Cell, *, beta: float, sigma: float) -> CoverageRow:
-    """How often the bootstrapped quantile exceeds what the proof of theorem 3 displays after lemma 2.
+    """Frequency with which the bootstrapped quantile exceeds what the proof of theorem 3 displays after lemma 2.
 
     A miss is a sample with ``q_alpha(y - ybar) > C sigma (sqrt(log(1/alpha)/n) + log(1/alpha)^(1/beta)/n)``, ``C`` that of
     theorem 2; the width is the largest quantile over that number.
@@ -127,7 +130,7 @@ def quantile_above_formula(at: Cell, *, beta: float, sigma: float) -> CoverageRo
 
 
 def kl_visits(at: Cell, *, upper: float, n_arms: int) -> float:
-    r"""How often the index of empirical KL-UCB looks at each reward of an arm, on average over samples.
+    r"""Number of looks of the index of empirical KL-UCB at each reward of an arm, on average over samples.
 
     Counted on the method of the paper's package, PymaBandits: one look at ``f(U) < D``, where
     ``f(v) = mean log(v - y) + log mean 1/(v - y)`` and ``D = log(t)/n``; else Newton's method on ``f(v) = D`` from

@@ -2,7 +2,7 @@
 
 ``plan.json`` says, of every point of every curve, all that its numbers depend on. Whoever reads the folder looks for just
 that, and needs neither the file it came from, nor the policies and data named there, nor the same version of the code.
-``blocks`` has finished pieces, ``panels`` complete panels (see :mod:`bandstrap.experiments.merged`), ``runs`` what goes on.
+``blocks`` has finished tasks, ``panels`` complete panels (see :mod:`bandstrap.experiments.merged`), ``runs`` what goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bandstrap.experiments.runs import Run
 from bandstrap.experiments.store import WORTH_WAITING, BlockStore, Finished
 from bandstrap.experiments.toml import Strict
 
-# Characters of the reason that is noted of a piece that failed.
+# Characters of the reason that is noted of a task that failed.
 LONGEST_REASON = 300
 
 FORMAT: Literal[1] = 1
@@ -42,7 +42,7 @@ class CurvePoint(Strict):
     block_size: int = BLOCK_SIZE
 
     def pieces(self) -> Iterator[SeriesAbout]:
-        """What each piece that is played is about."""
+        """Subject of each task that is played."""
         if "first" not in self.about:
             yield self.about
             return
@@ -50,7 +50,7 @@ class CurvePoint(Strict):
             yield {**self.about, "first": first, "last": last}
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """The first replication of each piece, and the one after its last; a measurement is one."""
+        """The first replication of each task, and the one after its last; a measurement is one."""
         first, last = span(self.about)
         return ((start, min(start + self.block_size, last)) for start in range(first, last, self.block_size))
 
@@ -92,7 +92,7 @@ class Planned(Strict):
     panels: tuple[PlannedPanel, ...]
 
     def command(self, folder: Path) -> str:
-        """What goes on with it."""
+        """Command that resumes it."""
         if not self.words:
             return "the same call of bandstrap.experiments.run"
         program = [] if self.words[0] == "python" else ["bandstrap"]
@@ -113,7 +113,7 @@ class Folder:
         self.plan = path / "plan.json"
 
     def read(self) -> Planned:
-        """What is to be run; a folder that has no plan, or a damaged one, is refused."""
+        """Read the plan of what is to be run; a folder that has no plan, or a damaged one, is refused."""
         if not self.plan.is_file():
             raise InvalidInput(
                 f"{self.path} has no plan.json: it is no folder that bandstrap simulate --out, paper or league made. "
@@ -168,7 +168,7 @@ class Folder:
         return InvalidInput(f"blocks of the panel {panel!r} were removed from {self.path} meanwhile: run it again.")
 
     def store(self, run: Run | None = None) -> FolderStore:
-        """Where finished work of this folder is kept."""
+        """Store of finished work in this folder."""
         return FolderStore(self, run)
 
     def merge(self, plan: Blocks, store: FolderStore, waiting: Callable[[], None] = lambda: None) -> bool:
@@ -196,39 +196,41 @@ class FolderStore(BlockStore):
         self._run = run
 
     def read(self, about: SeriesAbout) -> Finished | None:
-        """What is there of a piece; whoever merges writes the panel before it removes the blocks, so these come first."""
+        """Read what is there of a task; whoever merges writes the panel before it removes the blocks, so these come
+        first.
+        """
         return super().read(about) or self.merged.load(about)
 
     def whole(self, block: AnyBlock) -> Finished | None:
-        """The outcome of a whole block; ``None`` if any piece is missing."""
+        """The outcome of a whole block; ``None`` if any task is missing."""
         return self.whole_of(block.about, pieces_of(block))
 
     def whole_of(self, about: SeriesAbout, pieces: Iterable[SeriesAbout]) -> Finished | None:
-        """The same, of what a block and its pieces are about."""
+        """The same, of what a block and its tasks are about."""
         return self.merged.load(about) or put_together(pieces, self.read)
 
     def files_of(self, block: AnyBlock) -> list[Path]:
-        """The files that a block is in, of whatever size its pieces are, when the folder was last looked at."""
+        """The files that a block is in, of whatever size its tasks are, when the folder was last looked at."""
         first, last = span(block.about)
         kept = self.listing.of(lane_of(block.about))
         return [self.path(block), *(each.file for each in kept if first <= each.first and each.last <= last)]
 
     def has(self, block: AnyBlock) -> bool:
-        """Whether all of a block is in complete panels, and its choices are there if they are wanted."""
+        """Return whether all of a block is in complete panels, and its choices are there if they are wanted."""
         return self.merged.find(block.about) is not None and self._has_choices(block)
 
     def _has_choices(self, block: AnyBlock) -> bool:
         return not keeps_choices(block) or self.choices.is_whole(block.about)
 
     def load(self, block: AnyBlock) -> Finished | None:
-        """What is there of a piece; if nothing, it will be run now."""
+        """Load what is there of a task; if nothing, it will be run now."""
         found = super().load(block) if self._has_choices(block) else None
         if found is None and self._run is not None:
             self._run.begins(file_of(block.about))
         return found
 
     def save(self, block: AnyBlock, finished: Finished) -> None:
-        """Keep a finished piece, its choices first: what has none is played again."""
+        """Keep a finished task, its choices first: what has none is played again."""
         if isinstance(block, Block) and isinstance(finished, Played) and finished.choices is not None:
             self.choices.save(block, finished.choices, lasting=finished.seconds >= WORTH_WAITING)
         super().save(block, finished)
@@ -236,13 +238,13 @@ class FolderStore(BlockStore):
             self._run.ends(file_of(block.about), decisions(block.about))
 
     def fail(self, block: AnyBlock, error: BaseException) -> None:
-        """Note that a piece could not be run."""
+        """Note that a task could not be run."""
         if self._run is not None:
             self._run.fails(file_of(block.about), shortened(str(error), LONGEST_REASON) or type(error).__name__)
 
 
 def planned(title: str, seed: int, words: Sequence[str], plans: Iterable[PanelPlan]) -> Planned:
-    """What is to be run, and by what command, as a folder has it."""
+    """Plan and command of a folder."""
     return Planned(title=title, seed=seed, words=tuple(words), panels=tuple(planned_panel(plan) for plan in plans))
 
 
@@ -275,13 +277,13 @@ def planned_panel(plan: PanelPlan) -> PlannedPanel:
 
 
 def decisions(about: SeriesAbout) -> int:
-    """How many decisions a block takes; a measurement counts as its rewards."""
+    """Number of decisions of a block; a measurement counts as its rewards."""
     first, last = span(about)
     return (last - first) * about["horizon"] if "horizon" in about else about["replications"] * about["sample_size"]
 
 
 def difference(before: Planned, now: Planned) -> str:
-    """What has changed, in a sentence."""
+    """Difference between two plans, in a sentence."""
     old, new = ({panel.name: points_of([panel]) for panel in each.panels} for each in (before, now))
     same = sum(old.get(name) == points for name, points in new.items())
     gone = sum(name not in new for name in old)
@@ -298,5 +300,5 @@ def difference(before: Planned, now: Planned) -> str:
 
 
 def points_of(panels: Iterable[PlannedPanel]) -> list[SeriesAbout]:
-    """What all points of panels are about."""
+    """Points of all panels."""
     return [point.about for panel in panels for curve in panel.curves for point in curve.points]

@@ -1,4 +1,4 @@
-"""How far an experiment in a folder is, without reading a number of it."""
+"""Progress of an experiment in a folder, without reading any result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_REASONS = 5
 
 @dataclass(frozen=True)
 class PanelStatus:
-    """Pieces of a panel, by what has become of them."""
+    """Tasks of a panel, by what has become of them."""
 
     name: str
     done: int
@@ -32,20 +32,20 @@ class PanelStatus:
 
     @property
     def total(self) -> int:
-        """All its pieces."""
+        """All its tasks."""
         return self.done + self.running + self.failed + self.missing
 
 
 @dataclass(frozen=True, repr=False)
 class FolderStatus(Displayed):
-    """How far an experiment is; it prints as ``bandstrap status`` shows it."""
+    """Progress of an experiment, printed as ``bandstrap status`` shows it."""
 
     folder: Path
     planned: Planned
     panels: tuple[PanelStatus, ...]
     # The runs that are going on.
     runs: tuple[Heartbeat, ...]
-    # Why pieces failed, each reason once.
+    # Why tasks failed, each reason once.
     reasons: tuple[str, ...]
     # Blocks that belong to no panel: of another file or seed, or played by other code.
     n_strays: int
@@ -68,7 +68,7 @@ class FolderStatus(Displayed):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to be done."""
+        """True if nothing is left to be done."""
         return self.decisions_left == 0
 
     def rows(self) -> list[dict[str, str | int]]:
@@ -99,7 +99,7 @@ class FolderStatus(Displayed):
         return Display([title], {name: [row[name] for row in rows] for name in rows[0]}, self._outlook(), warnings)
 
     def _outlook(self) -> list[str]:
-        """What is going on, and how long it will take."""
+        """Activity and remaining time."""
         if self.is_complete:
             return ["complete"]
         if not self.runs:
@@ -114,7 +114,7 @@ class FolderStatus(Displayed):
 
 
 def status_of(folder: Folder) -> FolderStatus:
-    """Look at a folder: at the names of its blocks, the lanes of its panels, and what runs say they are at."""
+    """Look at a folder: at the names of its blocks, the series of its panels, and what runs say they are at."""
     planned = folder.read()
     words = list(words_of(folder.runs))
     place = Places(folder, words)
@@ -130,13 +130,17 @@ def status_of(folder: Folder) -> FolderStatus:
 
 
 def replications_there(folder: Folder, panel: PlannedPanel) -> int:
-    """How many replications, from the first on, every curve of a panel has; a curve that wants fewer has all it wants."""
+    """Number of replications, from the first on, that every curve of a panel has; a curve that wants fewer has all it
+    wants.
+    """
     place = Places(folder, [])
     return min(place.reach(point) for curve in panel.curves for point in curve.points)
 
 
 class Places:
-    """Where a piece may be: in a block of whatever size, in a complete panel, with a run; or a run has given it up."""
+    """Places where a task may be: in a block of whatever size, in a complete panel, with a run; or a run has given it
+    up.
+    """
 
     def __init__(self, folder: Folder, words: Sequence[Heartbeat]) -> None:
         self._running = {key for word in words if word.lives for key in word.running}
@@ -147,11 +151,11 @@ class Places:
         self._names = names_in(folder.blocks)
         self._merged = Merged(folder.panels, checked=False)
         self._choices = ChoiceFiles(folder.choices)
-        # Why pieces failed, each reason once.
+        # Why tasks failed, each reason once.
         self.reasons: dict[str, None] = {}
 
     def status_of(self, panel: PlannedPanel) -> PanelStatus:
-        """What has become of the pieces of a panel."""
+        """State of the tasks of a panel."""
         counts = dict.fromkeys(("done", "running", "failed", "missing"), 0)
         left = 0
         for curve in panel.curves:
@@ -162,7 +166,7 @@ class Places:
         return PanelStatus(panel.name, **counts, decisions_left=left)
 
     def _kinds_of(self, point: CurvePoint, *, with_choices: bool) -> Iterator[tuple[int, str]]:
-        """The decisions of each piece of a point, and what has become of it."""
+        """The decisions of each task of a point, and what has become of it."""
         is_played = "first" in point.about
         lane = lane_of(point.about)
         first, last = span(point.about)

@@ -73,7 +73,7 @@ def combinations(grid: Mapping[str, tuple[GridValue, ...]] | None) -> Iterator[G
 
 
 def size(grid: Mapping[str, tuple[GridValue, ...]] | None) -> int:
-    """How many combinations there are, without making them."""
+    """Number of combinations, without making them."""
     return math.prod(len(values) for values in (grid or {}).values())
 
 
@@ -98,7 +98,7 @@ def fill(text: str, settings: GridSettings) -> str:
 
 
 def fill_value(given: object, settings: GridSettings) -> Any:
-    """What a key that takes a number has after its names are filled in: a number, where that is what it then is."""
+    """Value of a numeric key after its names are filled in: a number, where that is what it then is."""
     if not isinstance(given, str) or names_in(given).isdisjoint(settings):
         return given
     return parse_value(fill(given, settings))
@@ -123,7 +123,7 @@ def panel_name(name: str, settings: GridSettings) -> str:
     """The name of a panel at a combination, fit for a file's.
 
     >>> panel_name("a", {"law": "gaussian", "n": 2})
-    'a-law=gaussian-n=2'
+    'a-distribution=gaussian-n=2'
     """
     return "-".join([name, *(f"{key}={part_of_name(written(value))}" for key, value in settings.items())])
 

@@ -1,7 +1,7 @@
-"""Files named after what is in them: replications ``first`` to ``last - 1`` of a *lane*.
+"""Files named after what is in them: replications ``first`` to ``last - 1`` of a *series*.
 
-A lane is all that a block is about but for which replications it has. So what is there of it is known from the names
-alone, and pieces of any size serve for pieces of any other.
+A series is all that a block is about but for which replications it has. So what is there of it is known from the names
+alone, and tasks of any size serve for tasks of any other.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def file_of(about: SeriesAbout) -> str:
 
 
 def name_of(lane: str, first: int, last: int) -> str:
-    """Name of the file with some replications of a lane."""
+    """Name of the file with some replications of a series."""
     return f"{lane[:32]}-{first}-{last}.parquet"
 
 
 class Kept(NamedTuple):
-    """A file with replications ``first`` to ``last - 1`` of a lane."""
+    """A file with replications ``first`` to ``last - 1`` of a series."""
 
     file: Path
     first: int
@@ -62,12 +62,13 @@ class Slice(NamedTuple):
 
 
 class Listing:
-    """The files of a folder by their lanes, as they were when it was last looked at, at the latest when first asked."""
+    """The files of a folder by their series, as they were when it was last looked at, at the latest when first asked."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lanes: dict[str, list[Kept]] | None = None
-        # Of each lane the first replications of its files, ascending, and up to each place the file that reaches furthest.
+        # Of each series the first replications of its files, ascending, and up to each place the file that reaches
+        # furthest.
         self._reach: dict[str, tuple[list[int], list[Kept]]] = {}
 
     def look(self) -> None:
@@ -80,7 +81,7 @@ class Listing:
                 self._lanes.setdefault(found[1], []).append(kept)
 
     def of(self, lane: str) -> list[Kept]:
-        """The files of a lane."""
+        """The files of a series."""
         if self._lanes is None:
             self.look()
         return (self._lanes or {}).get(lane[:32], [])

@@ -1,9 +1,9 @@
 """Complete panels, each in one file instead of hundreds of small blocks.
 
-A file holds whole lanes (see :mod:`bandstrap.experiments.lanes`), so that any piece of a lane is found in it, of whatever
-size, also by a run that wants fewer replications, or more. Of a very large panel there are several files, so that no more
-than a few lanes are in memory at a time. What is not kept is how long it took: the same numbers are the same bytes, whoever
-played them; the core-seconds of each lane are in a file of their own, in ``seconds``.
+A file holds whole series (see :mod:`bandstrap.experiments.lanes`), so that any task of a series is found in it, of
+whatever size, also by a run that wants fewer replications, or more. Of a very large panel there are several files, so
+that no more than a few series are in memory at a time. What is not kept is how long it took: the same numbers are the
+same bytes, whoever played them; the core-seconds of each series are in a file of their own, in ``seconds``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bandstrap.experiments.lanes import SeriesAbout, digest, lane_of, names_in, 
 from bandstrap.experiments.plan import AnyBlock, Blocks
 from bandstrap.experiments.store import Finished, Measured
 
-# Bytes of numbers in a file, unless one lane has more; and of lanes that were read and are kept in memory.
+# Bytes of numbers in a file, unless one series has more; and of series that were read and are kept in memory.
 LARGEST_FILE = 2**26
 KEPT = 2**27
 # Characters of a panel's name in that of its file.
@@ -52,7 +52,7 @@ class Series(NamedTuple):
 
 @dataclass
 class MergePart:
-    """Lanes on the way into one file."""
+    """Series on the way into one file."""
 
     lanes: list[SeriesAbout]
     seconds: list[float]
@@ -70,7 +70,7 @@ class Merged:
     def __init__(self, folder: Path, *, checked: bool = True) -> None:
         self._folder = folder
         self._checked = checked
-        # Files by name, each with the lanes it has; and those in which there is nothing to be read, as they were then.
+        # Files by name, each with the series it has; and those in which there is nothing to be read, as they were then.
         self._files: dict[str, list[str]] = {}
         self._unread: dict[str, tuple[int, int]] = {}
         self._lanes: dict[str, list[Series]] = {}
@@ -84,7 +84,7 @@ class Merged:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def load(self, about: SeriesAbout) -> Finished | None:
-        """What is there of a block, or of a piece of one; ``None`` unless all of it is."""
+        """Load a block, or part of one; ``None`` unless all of it is."""
         while True:
             lane = self.find(about)
             if lane is None:
@@ -95,14 +95,14 @@ class Merged:
                 self._drop(lane.file)
 
     def find(self, about: SeriesAbout) -> Series | None:
-        """Where all of a block, or of a piece of one, is kept."""
+        """File that holds all of a block, or of a part of one."""
         self.refresh()
         first, last = span(about)
         lanes = self._lanes.get(lane_of(about), ())
         return next((lane for lane in lanes if lane.first <= first and last <= lane.last), None)
 
     def lanes(self, lane: str) -> list[Series]:
-        """Where replications of a lane are kept."""
+        """Files that hold replications of a series."""
         self.refresh()
         return self._lanes.get(lane, [])
 
@@ -133,7 +133,7 @@ class Merged:
                 self.damaged.append(file)
 
     def _look_at(self, file: Path) -> None:
-        """Note the lanes of a file."""
+        """Note the series of a file."""
         if file.suffix == ".json":
             content = json.loads(read_sealed(file))
         else:
@@ -176,7 +176,7 @@ class Merged:
         return Played(whole.regret[rows], whole.pulls[rows], share * self._time(lane))
 
     def _time(self, lane: Series) -> float:
-        """Core-seconds of a lane; nothing where that is no longer known."""
+        """Core-seconds of a series; nothing where that is no longer known."""
         if lane.file not in self._times:
             try:
                 self._times[lane.file] = json.loads(read_sealed(self._seconds_of(lane.file)))["seconds"]
@@ -190,7 +190,7 @@ class Merged:
     def merge(self, plan: Blocks, read: Callable[[SeriesAbout], Finished | None]) -> bool:
         """Put a panel, if it is complete, into files that are on the disk when this ends; whether it is complete.
 
-        A file whose every lane is in the new ones is removed.
+        A file whose every series is in the new ones is removed.
         """
         blocks = {digest(block.about): block for block in plan}
         if all(self.find(block.about) is not None for block in blocks.values()):
@@ -224,7 +224,7 @@ class Merged:
         return True
 
     def _write(self, panel: str, part: MergePart) -> Path:
-        """Write one file, named after the panel and all that its lanes are about."""
+        """Write one file, named after the panel and all that its series are about."""
         key = hashlib.sha256("".join(digest(lane["about"]) for lane in part.lanes).encode()).hexdigest()[:16]
         name = re.sub(r"[^\w.=-]", "_", panel)[:LONGEST_NAME]
         path = self._folder / f"{name}-{key}.{'parquet' if part.played else 'json'}"
@@ -252,11 +252,13 @@ class Merged:
         return path
 
     def _seconds_of(self, file: Path) -> Path:
-        """Where it is kept how long each lane of a file took, apart from the numbers, which are the same each time."""
+        """File with the seconds that each series of a file took, apart from the numbers, which are the same each
+        time.
+        """
         return self._folder.parent / "seconds" / f"{file.stem}.json"
 
     def _is_covered(self, file: Path, by: Collection[Path]) -> bool:
-        """Whether some files have every lane of another."""
+        """Return whether some files have every series of another."""
         for key in self._files[file.name]:
             lanes = self._lanes[key]
             for old in (lane for lane in lanes if lane.file == file):
@@ -266,25 +268,25 @@ class Merged:
 
 
 def pieces_of(block: AnyBlock) -> Iterator[SeriesAbout]:
-    """What each piece of a block is about."""
+    """Subject of each task of a block."""
     return (piece.about for piece in block.cut())
 
 
 def put_together(pieces: Iterable[SeriesAbout], read: Callable[[SeriesAbout], Finished | None]) -> Finished | None:
-    """The outcome of a whole block from those of its pieces; ``None`` if any is missing."""
+    """The outcome of a whole block from those of its tasks; ``None`` if any is missing."""
     parts: list[Played] = []
     for about in pieces:
         step(0)  # if it is no longer wanted
         found = read(about)
         if not isinstance(found, Played):
-            return found  # a measurement, which is one piece
+            return found  # a measurement, which is one task
         parts.append(found)
     regret, pulls, seconds = zip(*(part[:3] for part in parts), strict=True)
     return Played(np.concatenate(regret), np.concatenate(pulls), math.fsum(seconds))
 
 
 def read_lanes(file: Path) -> list[Played]:
-    """The numbers of all lanes of a file, which is checked to the last bit."""
+    """The numbers of all series of a file, which is checked to the last bit."""
     import polars
 
     data = read_sealed(file)
@@ -297,7 +299,7 @@ def read_lanes(file: Path) -> list[Played]:
 
 
 def read_footer(file: Path) -> dict[str, Any]:
-    """What a file says is in it, without the numbers, whose seal is not checked.
+    """Contents that a file declares, without the numbers, whose checksum is not verified.
 
     It is a text of JSON that stands as it is in the last part of a Parquet file, the length of which, of 4 bytes, is before
     the last 4. No text in it can be mistaken for its first key, because quotation marks inside a string are escaped.
@@ -314,7 +316,7 @@ def read_footer(file: Path) -> dict[str, Any]:
 
 
 def stamp_of(file: Path) -> tuple[int, int]:
-    """What changes when a file is replaced; nothing of one that is gone."""
+    """Stamp that changes when a file is replaced; nothing of one that is gone."""
     try:
         found = file.stat()
     except OSError:
@@ -323,7 +325,9 @@ def stamp_of(file: Path) -> tuple[int, int]:
 
 
 def settled(folder: Path) -> int | None:
-    """What changes when files come to a folder or go; ``None`` if there is none, or if one may yet in the same instant."""
+    """Stamp that changes when files come to a folder or go; ``None`` if there is none, or if one may yet in the same
+    instant.
+    """
     try:
         changed = folder.stat().st_mtime_ns
     except OSError:

@@ -18,7 +18,7 @@ from bandstrap.experiments.store import Measured
 
 @dataclass(frozen=True, eq=False)
 class CurveData:
-    """What a curve shows."""
+    """Data of a curve."""
 
     curve: Curve
     # Rounds, swept values or sample sizes.
@@ -45,7 +45,7 @@ class CurveData:
 
     @property
     def n_replications(self) -> int:
-        """How many replications it has."""
+        """Number of replications."""
         return len(self.values)
 
     @property
@@ -57,7 +57,7 @@ class CurveData:
         return [(float(self.places[-1]), values)] if isinstance(values, float | int) else list(values)
 
     def summarised(self) -> CurveSummary:
-        """What a picture of it shows, in little memory."""
+        """Summary for a picture, in little memory."""
         return CurveSummary(
             self.curve,
             self.places,
@@ -83,7 +83,7 @@ class CurveData:
 
 @dataclass(frozen=True, eq=False)
 class CurveSummary(CurveData):
-    """What a picture of a curve shows: means and standard errors, the replications themselves forgotten."""
+    """Summary of a curve for a picture: means and standard errors, the replications themselves forgotten."""
 
     means: Floats
     errors: Floats
@@ -101,13 +101,13 @@ class CurveSummary(CurveData):
 
     @property
     def n_replications(self) -> int:
-        """How many replications there were."""
+        """Number of replications."""
         return self.count
 
 
 @dataclass(frozen=True, eq=False)
 class PanelData:
-    """What a panel shows."""
+    """Data of a panel."""
 
     panel: Panel
     curves: tuple[CurveData, ...]

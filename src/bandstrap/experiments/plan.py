@@ -1,4 +1,4 @@
-"""From an experiment to blocks: the pieces of work that are run, stored and never run twice.
+"""Plan of an experiment: blocks, the tasks that are run, stored and never run twice.
 
 What a block's numbers depend on is in its ``about``: the policy and the environment with their options, when rewards are
 learned, the horizon, the seed, the replications, and the code that plays, by what it does. Labels, titles and published
@@ -31,19 +31,19 @@ from bandstrap.experiments.spec import (
     resolve_horizon,
 )
 
-# Bytes of the choices of a piece, unless those of one replication are more.
+# Bytes of the choices of a task, unless those of one replication are more.
 MOST_CHOICES = 2**24
 
 
 class Measurement(ABC):
-    """Work that is done in one piece and gives one row of numbers: all that is not play."""
+    """Work that is done in one task and gives one row of numbers: all that is not play."""
 
     # Whatever is compiled is compiled on the way, and its time not counted.
     needs = None
 
     @property
     def work(self) -> int:
-        """How much work it is, for the progress bar: about a replication of play."""
+        """Amount of work, for the progress bar: about a replication of play."""
         return 1
 
     @property
@@ -71,11 +71,11 @@ class Measurement(ABC):
         return self
 
     def cut(self) -> Iterator[Measurement]:
-        """Itself, in one piece."""
+        """Itself, in one task."""
         yield self
 
     def record(self) -> MeasuredSoFar:
-        """Where its outcome is put."""
+        """Record of its outcome."""
         return MeasuredSoFar()
 
 
@@ -92,7 +92,7 @@ class BoundBlock(Measurement):
 
     @property
     def label(self) -> str:
-        """What is measured."""
+        """Label of the measurement."""
         return self.bound
 
     @property
@@ -120,7 +120,7 @@ class BoundBlock(Measurement):
 
 
 def code_of_bounds() -> str:
-    """What bounds are computed and measured by; one bound may look up another by name, so all are included."""
+    """Code by which bounds are computed and measured; one bound may look up another by name, so all are included."""
     parts = (part for entry in BOUNDS.values() for part in (entry.function, entry.covers) if part is not None)
     return computed_by("bounds", coverage, measure_curve, *parts)
 
@@ -143,7 +143,7 @@ class Blocks(Protocol):
 
     @property
     def name(self) -> str:
-        """What to call them."""
+        """Name of the curves."""
 
     def __iter__(self) -> Iterator[AnyBlock]:
         """The blocks."""
@@ -176,12 +176,12 @@ class PanelPlan:
 
 
 def keeps_choices(block: AnyBlock) -> TypeGuard[Block]:
-    """Whether every choice of a block is to be kept."""
+    """Return whether every choice of a block is to be kept."""
     return isinstance(block, Block) and block.keeps_choices
 
 
 def with_choices(block: Block, *, wanted: bool) -> Block:
-    """A block that keeps its choices if they are wanted, in pieces that are then small enough to be in flight."""
+    """A block that keeps its choices if they are wanted, in tasks that are then small enough to be in flight."""
     of_one = block.horizon * type_of_choices(block.environment.n_arms).itemsize
     size = max(1, min(block.size, MOST_CHOICES // of_one)) if wanted else block.size
     return replace(block, keeps_choices=wanted, size=size)

@@ -98,7 +98,7 @@ class Countdown:
         self._left = block.work
 
     def put(self, piece: AnyBlock, outcome: Finished) -> None:
-        """A piece was kept."""
+        """A task was kept."""
         self._left -= piece.work
         if self._left == 0:
             self._done(self._block)
@@ -112,9 +112,9 @@ def store_blocks(
     progress: bool = True,
     done: Callable[[AnyBlock], None] = lambda _: None,
 ) -> Unfinished | None:
-    """Run the pieces of blocks that the store lacks; what was given up.
+    """Run the tasks of blocks that the store lacks; what was given up.
 
-    Memory holds those in flight, however many there are. Each block of which all pieces are there is told to ``done``.
+    Memory holds those in flight, however many there are. Each block of which all tasks are there is told to ``done``.
     """
     different: dict[str, AnyBlock] = {}
     for block in blocks:  # of equal ones, one whose choices are kept

@@ -29,7 +29,7 @@ SILENCE = 60.0
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """What a run last said of itself."""
+    """Last report of a run."""
 
     host: str
     process: int
@@ -38,7 +38,7 @@ class Heartbeat:
     now: float
     # Decisions played since it started.
     decisions: int
-    # Digests of the pieces it is at, and those that failed with the reason.
+    # Digests of the tasks it is at, and those that failed with the reason.
     running: tuple[str, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
     lives: bool = True
@@ -85,17 +85,17 @@ class Run:
         self._name.with_suffix(".lock").unlink(missing_ok=True)
 
     def begins(self, key: str) -> None:
-        """A piece is about to be done."""
+        """A task is about to be done."""
         self._running[key] = None
 
     def ends(self, key: str, decisions: int) -> None:
-        """A piece was done."""
+        """A task was done."""
         self._running.pop(key, None)
         self._failed.pop(key, None)
         self._decisions += decisions
 
     def fails(self, key: str, reason: str) -> None:
-        """A piece could not be done."""
+        """A task could not be done."""
         self._running.pop(key, None)
         self._failed[key] = reason
 
@@ -123,7 +123,7 @@ class Run:
 
 
 def words_of(folder: Path) -> Iterator[Heartbeat]:
-    """What the runs of a folder said last, be they alive or dead."""
+    """Last reports of the runs of a folder, alive or dead."""
     for file in sorted(folder.glob("*.json")):
         try:
             content: dict[str, Any] = json.loads(read_sealed(file))
@@ -135,7 +135,7 @@ def words_of(folder: Path) -> Iterator[Heartbeat]:
 
 
 def is_alive(file: Path) -> bool:
-    """Whether the run that wrote a file goes on."""
+    """Return whether the run that wrote a file goes on."""
     try:
         descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR)
     except FileNotFoundError:
@@ -156,7 +156,7 @@ def is_alive(file: Path) -> bool:
 
 
 def is_recent(file: Path) -> bool:
-    """Whether a file was written within a minute."""
+    """Return whether a file was written within a minute."""
     try:
         return time.time() - file.stat().st_mtime < SILENCE
     except OSError:

@@ -1,4 +1,4 @@
-"""What to run: the TOML format of an experiment, checked.
+"""TOML format of an experiment, checked.
 
 An environment may be your own data, ``"empirical:clicks.csv,arm=variant,reward=revenue"``: rewards of a CSV file that is
 looked for beside the experiment, drawn with replacement. So may the distribution of a panel of bounds be,
@@ -48,7 +48,7 @@ looked for beside the experiment, drawn with replacement. So may the distributio
     name = "c"
     title = "rewards that are late, in batches, or never come"
     environment = "gaussian"
-    delay = 200             # rounds, or a law of them such as "geom:p=0.005"; all three may be swept, too
+    delay = 200             # rounds, or a distribution of them such as "geom:p=0.005"; all three may be swept, too
     batch = 100             # rewards are learned at the ends of rounds 100, 200, ...
     lost = 0.1              # share of rewards that are never learned
     choices = true          # keep every choice of every replication; also a key of the whole file, for all its panels
@@ -57,7 +57,7 @@ looked for beside the experiment, drawn with replacement. So may the distributio
     policy = "gaussian_ts"
 
     [[panels]]
-    name = "d"              # four panels, d-law=gaussian-n_arms=2 and so on, of four curves each
+    name = "d"              # four panels, "d-law=gaussian-n_arms=2" and so on, of four curves each
     environment = "{law}:n_arms={n_arms}"
     grid = { law = ["gaussian", "logistic"], n_arms = [2, 10] }  # every combination; numbers, words, true, lists
     [[panels.curves]]
@@ -130,7 +130,7 @@ from bandstrap.names import NAMED_ENVIRONMENTS, NAMED_POLICIES, anchored_environ
 
 
 class Sweep(Strict):
-    """What is varied: ``{name}`` stands for each of the values in the panel's policies, environment and its keys."""
+    """Parameter sweep: ``{name}`` stands for each of the values in the panel's policies, environment and its keys."""
 
     name: Annotated[str, Field(pattern=f"^{NAME}$")]
     values: Annotated[tuple[TomlNumber, ...], Field(min_length=1)]
@@ -215,7 +215,7 @@ class Panel(Strict):
 
     @property
     def drawn_on(self) -> tuple[str, str]:
-        """What tells its axes from others: their title if it shares them, else its own name."""
+        """Key of its axes: their title if it shares them, else its own name."""
         return (self.axes, "") if self.axes else ("", self.name)
 
     @model_validator(mode="after")
@@ -286,7 +286,7 @@ class Panel(Strict):
         return [*(self.grid or ()), *([self.sweep.name] if self.sweep is not None else [])]
 
     def swept_texts(self) -> list[str]:
-        """Where a swept name may appear."""
+        """Texts in which a swept name may appear."""
         keys = (self.environment, self.horizon, self.delay, self.batch, self.lost)
         return [*map(str, keys), *(curve.policy or "" for curve in self.curves)]
 
@@ -350,7 +350,7 @@ def check_axes(where: str, panels: Iterable[Panel]) -> None:
 
 
 def shown_across(panel: Panel) -> tuple[object, ...]:
-    """What panels on the same axes have in common."""
+    """Values that panels on the same axes have in common."""
     swept = None if panel.sweep is None else (panel.sweep.label or panel.sweep.name, panel.sweep.log)
     return (panel.plot, panel.log, panel.dodge, panel.band, swept, panel.show, panel.quantity)
 
@@ -463,7 +463,7 @@ def check_replications(panels: Iterable[Panel], experiment: ExperimentSpec, shar
 
 
 def planned_replications(panel: Panel, curve: Curve, experiment: ExperimentSpec, share: float = 1.0) -> int:
-    """How often a curve is played: ``share`` of what is wanted, and at least twice unless one is wanted."""
+    """Number of replications of a curve: ``share`` of what is wanted, and at least twice unless one is wanted."""
     wanted = curve.replications or panel.replications or experiment.replications
     return max(min(2, wanted), round(share * wanted))
 
@@ -479,7 +479,7 @@ def make_environment(panel: Panel, value: float | None) -> Any:
 
 
 def make_feedback(panel: Panel, value: float | None) -> Feedback:
-    """When rewards of a panel are learned."""
+    """Feedback of a panel."""
     texts = (filled(str(given), panel, value) for given in (panel.delay, panel.batch, panel.lost))
     delay, batch, lost = (parse_value(text) for text in texts)
     return Feedback(delay, batch, lost, owner=f"the panel {panel.name!r}")

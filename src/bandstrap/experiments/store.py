@@ -1,4 +1,4 @@
-"""Where finished blocks are kept: one file each, written whole or not at all, read back without running anything."""
+"""Store of finished blocks: one file each, written whole or not at all, read back without running anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORTH_WAITING = 0.2
 
 @dataclass(frozen=True)
 class Measured:
-    """What a measurement gave, such as the fields of a ``CoverageRow``, and the seconds it took."""
+    """Outcome of a measurement, such as the fields of a ``CoverageRow``, and the seconds it took."""
 
     row: dict[str, Any]
     seconds: float
@@ -50,7 +50,7 @@ class BlockStore:
         return self.read_one(about) or self.read_several(about)
 
     def read_one(self, about: SeriesAbout) -> Finished | None:
-        """What is in the file of a block."""
+        """Read the file of a block."""
         path = self.folder / file_of(about)
         if not path.is_file():
             return None
@@ -61,7 +61,7 @@ class BlockStore:
 
     def read_several(self, about: SeriesAbout) -> Played | None:
         """A block from files of other sizes that were there when the folder was last looked at."""
-        if "first" not in about:  # a measurement is in one piece
+        if "first" not in about:  # a measurement is in one task
             return None
         while True:
             slices = self.listing.cover(lane_of(about), *span(about))
@@ -82,7 +82,7 @@ class BlockStore:
         """Keep a finished block.
 
         One that took long is on the disk before it has its name. The others are not waited for: a block that a power cut
-        takes is run again, and its seal shows it.
+        takes is run again, and its checksum shows it.
         """
         about: dict[str, Any] = {"block": block.about, "seconds": finished.seconds}
         lasting = finished.seconds >= WORTH_WAITING
@@ -96,7 +96,7 @@ class BlockStore:
 
 
 def read_played(path: Path, about: SeriesAbout) -> Played:
-    """What was played in a block, from its file."""
+    """Read the replications of a block from its file."""
     data = read_sealed(path)
     found = read_about(data)
     check_block(found, about)
@@ -105,7 +105,7 @@ def read_played(path: Path, about: SeriesAbout) -> Played:
 
 
 def read_row(path: Path, about: SeriesAbout) -> Measured:
-    """What was measured, from its file."""
+    """Read a measurement from its file."""
     found = json.loads(read_sealed(path))
     check_block(found, about)
     return Measured(found["row"], float(found["seconds"]))

@@ -52,13 +52,13 @@ class Columns(NamedTuple):
         return numbers | texts | {"horizon": int, "alpha": float, "seed": self.seed} | of_grids
 
     def head(self, panel: PlannedPanel, curve: PlannedCurve) -> TidyRow:
-        """What a row says of its panel and its curve."""
+        """Columns of a row about its panel and its curve."""
         settings = panel.settings | curve.settings
         given = {column: self.kept(name, settings.get(name)) for name, column in self.columns.items()}
         return {"panel": panel.name, "curve": curve.label, **given}
 
     def game(self, about: SeriesAbout) -> TidyRow:
-        """What was played, or measured."""
+        """Columns about the game or the measurement."""
         game = (
             about.get("policy", about.get("bound")),
             about.get("environment", about.get("distribution")),

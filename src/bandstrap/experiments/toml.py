@@ -106,7 +106,7 @@ def as_key(place: list[str | int]) -> str:
 
 
 def placed(where: str, build: Callable[..., Any]) -> Any:
-    """What ``build`` builds; a refusal names the file and the key."""
+    """Result of ``build``; a refusal names the file and the key."""
     try:
         return build()
     except InvalidInput as error:

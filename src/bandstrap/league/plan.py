@@ -1,4 +1,4 @@
-"""From a league to matches: which policy plays which environment, told what."""
+"""Plan of a league: which policy plays which environment, with which parameters given."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from bandstrap.engine.simulator.blocks import Block, EnvironmentLike, PolicyLike
-from bandstrap.league.spec import TRUTHS, League, LeagueEnvironment, LeaguePolicy, asked, fill, make_feedback
+from bandstrap.league.spec import (
+    PLAYERS,
+    TRUTHS,
+    League,
+    LeagueEnvironment,
+    LeaguePolicy,
+    asked,
+    fill,
+    lacks,
+    make_feedback,
+)
 from bandstrap.names import NAMED_ENVIRONMENTS, make
-from bandstrap.policies import POLICIES
 
 
 @dataclass(frozen=True)
@@ -37,15 +46,19 @@ def plan_match(
     environment: LeagueEnvironment, policy: LeaguePolicy, horizon: int, replications: int, seed: int
 ) -> Match:
     """One match."""
+    missing = lacks(environment) or lacks(policy)
+    if missing:
+        return Match(environment, policy, sits_out=missing)
+    horizon = rounds_on(environment, horizon)
     truths = {name: value for name in TRUTHS if (value := getattr(environment, name)) is not None}
     if not set(asked(policy.call)) <= set(truths):
         return Match(environment, policy, sits_out="needs a range")
     call = environment.call
     factor = 1.0
-    player = make(fill(policy.call, truths), POLICIES, "policy")
+    player = make(fill(policy.call, truths), PLAYERS, "policy")
     if environment.unit is not None and np.isfinite(player.support).all():
         call, factor = environment.unit, environment.width
-        player = make(fill(policy.call, unit_truths(environment)), POLICIES, "policy")
+        player = make(fill(policy.call, unit_truths(environment)), PLAYERS, "policy")
     world = make(call, NAMED_ENVIRONMENTS, "environment")
     reason = reason_to_sit_out(player, world, horizon)
     if reason:
@@ -54,6 +67,11 @@ def plan_match(
     at_the_end = np.array([horizon])
     block = Block(player, world, horizon, seed, 0, n, at_the_end, make_feedback(environment))
     return Match(environment, policy, block, factor)
+
+
+def rounds_on(environment: LeagueEnvironment, horizon: int) -> int:
+    """Number of rounds on an environment."""
+    return min(horizon, environment.rounds or horizon)
 
 
 def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:
@@ -68,7 +86,9 @@ def unit_truths(environment: LeagueEnvironment) -> dict[str, float]:
 
 
 def reason_to_sit_out(policy: PolicyLike, environment: EnvironmentLike, horizon: int) -> str:
-    """Why a policy cannot play an environment; empty if it can."""
+    """Reason why a policy cannot play an environment; empty if it can."""
+    if policy.plays not in environment.offers:
+        return f"plays {policy.plays}"
     low, high = policy.support
     if environment.support[0] < low or environment.support[1] > high:
         return f"needs rewards in [{low:g}, {high:g}]" if np.isfinite(low) else f"needs rewards up to {high:g}"

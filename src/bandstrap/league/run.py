@@ -24,15 +24,15 @@ from bandstrap.engine.work.progress import announce_memory, tell
 from bandstrap.errors import InvalidInput, check_count
 from bandstrap.experiments.folder import CurvePoint, Folder, FolderStore, Planned, PlannedCurve, PlannedPanel
 from bandstrap.experiments.runner import run_plans
-from bandstrap.league.plan import Match, plan_league
-from bandstrap.league.spec import League, make_feedback
+from bandstrap.league.plan import Match, plan_league, rounds_on
+from bandstrap.league.spec import League, lacks, make_feedback
 from bandstrap.league.standings import Interval, LeagueResults, Overall, Standing, rank_league
 from bandstrap.names import NAMED_ENVIRONMENTS, make
 
 
 @dataclass(frozen=True, eq=False)
 class LeagueResult:
-    """What a league found.
+    """Result of a league.
 
     Attributes
     ----------
@@ -78,8 +78,9 @@ class LeagueResult:
 
     def cost(self, standings: Sequence[Standing]) -> float:
         """Microseconds per decision, the drawing of rewards included."""
+        rounds = {each.name: rounds_on(each, self.horizon) for each in self.league.environments}
         seconds = sum(self.seconds[standing.environment, standing.policy] for standing in standings)
-        return 1e6 * seconds / (self.horizon * sum(standing.replications for standing in standings))
+        return 1e6 * seconds / sum(rounds[standing.environment] * standing.replications for standing in standings)
 
     def multiples(self, field: str) -> Floats:
         """``relative`` or ``relative_q99`` of each policy in the order of ``overall``: overall, then by environment."""
@@ -166,7 +167,7 @@ class Race:
         return (match.block for match in self.matches if match.block is not None)
 
     def planned(self) -> PlannedPanel:
-        """As the folder has it."""
+        """Plan as the folder has it."""
         curves = tuple(
             PlannedCurve(
                 label=match.policy.name,
@@ -197,8 +198,12 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
     shares = sum(policy.share for policy in league.policies)
     needed = 0
     for environment in league.environments:
+        if lacks(environment):
+            continue
         world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
-        of_one = bytes_of_replication(world, horizon, is_late=not make_feedback(environment).is_at_once)
+        of_one = bytes_of_replication(
+            world, rounds_on(environment, horizon), is_late=not make_feedback(environment).is_at_once
+        )
         check_memory(of_one, "horizon", "bandstrap league", horizon)
         needed += bytes_of_result(1, replications, 1, world.n_arms)
     needed = math.ceil(shares * needed)

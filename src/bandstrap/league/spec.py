@@ -1,4 +1,4 @@
-"""Who plays where, and what each is told: the TOML format of a league, checked.
+"""TOML format of a league, checked: policies, environments, and the parameters that each policy is given.
 
 .. code-block:: toml
 
@@ -10,7 +10,9 @@
     upper = 1.0
     moment = 0.09     # bounds on the variance
     raw_moment = 0.1  # and on the mean square
-    delay = 200       # rounds that rewards are late by, or a law such as "geom:p=0.005"; 0 by default
+    rounds = 846      # the most rounds that are played, such as the rows of a set; the horizon by default
+    needs = "sklearn" # a package without which nobody plays here
+    delay = 200       # rounds that rewards are late by, or a distribution such as "geom:p=0.005"; 0 by default
     batch = 100       # rewards are learned at the ends of rounds 100, 200, ...; of every round by default
     lost = 0.1        # share of rewards that are never learned; 0 by default
 
@@ -19,6 +21,7 @@
     call = "ucb1:sigma={sigma}"  # braces are filled in from the environment
     told = "sigma"
     share = 0.5       # part of the replications played; 1 by default
+    needs = "vowpalwabbit"  # a package without which the policy sits out
 """
 
 from __future__ import annotations
@@ -32,13 +35,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from bandstrap.basics.extras import is_installed
 from bandstrap.engine.simulator.feedback import Feedback, as_learned
 from bandstrap.engine.simulator.own_file import anchored
 from bandstrap.errors import InvalidInput
 from bandstrap.experiments.toml import Strict, TomlInteger, TomlNumber, check_names, placed, read_table
 from bandstrap.names import NAMED_ENVIRONMENTS, anchored_environment, make
-from bandstrap.policies import POLICIES
+from bandstrap.policies import CONTEXTUAL_POLICIES, POLICIES
 
+# Who may play.
+PLAYERS = POLICIES | CONTEXTUAL_POLICIES
 # What a policy of each kind may be told.
 TOLD = {
     "nothing": (),
@@ -68,6 +74,8 @@ class LeagueEnvironment(Strict):
     delay: TomlInteger | str = 0
     batch: TomlInteger = 1
     lost: TomlNumber = 0.0
+    rounds: Annotated[TomlInteger, Field(gt=0)] | None = None
+    needs: str = ""
 
     @model_validator(mode="after")
     def range_has_two_ends(self) -> LeagueEnvironment:
@@ -82,7 +90,7 @@ class LeagueEnvironment(Strict):
 
     @property
     def shown(self) -> str:
-        """What is played, as text."""
+        """Environment as text."""
         return as_learned(self.call, make_feedback(self))
 
     @property
@@ -98,6 +106,7 @@ class LeaguePolicy(Strict):
     call: str
     told: Literal["nothing", "sigma", "range", "moment", "as written"]
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    needs: str = ""
 
     @model_validator(mode="after")
     def is_told_what_it_asks_for(self) -> LeaguePolicy:
@@ -156,7 +165,7 @@ def guest(call: str) -> LeaguePolicy:
         raise InvalidInput(
             f"the policy {call!r} asks for more than one kind of truth, or for none of {known}."
         ) from None
-    make(fill(call, dict.fromkeys(TRUTHS, 1.0)), POLICIES, "policy")
+    make(fill(call, dict.fromkeys(TRUTHS, 1.0)), PLAYERS, "policy")
     return policy
 
 
@@ -165,9 +174,12 @@ def fill(template: str, truths: dict[str, float]) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: f"{truths[match[1]]:.12g}", template)
 
 
-def read_league(path: Path | None = None) -> League:
-    """Read and check a league, by default the one that comes with the package; a mistake is reported in one sentence."""
-    path = path or Path(str(files("bandstrap.league") / "league.toml"))
+def read_league(path: Path | None = None, *, contexts: bool = False) -> League:
+    """Read and check a league, by default one that comes with the package: of arms, or with ``contexts`` of those.
+
+    A mistake is reported in one sentence.
+    """
+    path = path or Path(str(files("bandstrap.league") / ("contexts.toml" if contexts else "league.toml")))
     league = read_table(path, League)
     policies = [policy.model_copy(update={"call": anchored(policy.call, path.parent)}) for policy in league.policies]
     worlds = [
@@ -181,12 +193,17 @@ def read_league(path: Path | None = None) -> League:
         placed(f"{path}: environments[{i}]", lambda environment=environment: check_environment(environment))
     for i, policy in enumerate(league.policies):
         call = fill(policy.call, dict.fromkeys(TRUTHS, 1.0))
-        placed(f"{path}: policies[{i}].call", lambda call=call: make(call, POLICIES, "policy"))
+        placed(f"{path}: policies[{i}].call", lambda call=call: make(call, PLAYERS, "policy"))
     return league
 
 
+def lacks(part: LeagueEnvironment | LeaguePolicy) -> str:
+    """Reason why an environment or a policy cannot be played: a package that is not installed; empty if nothing does."""
+    return f"needs {part.needs}" if part.needs and not is_installed(part.needs) else ""
+
+
 def make_feedback(environment: LeagueEnvironment) -> Feedback:
-    """When rewards of an environment are learned."""
+    """Feedback of an environment."""
     owner = f"the environment {environment.name!r}"
     return Feedback(environment.delay, environment.batch, environment.lost, owner=owner)
 
@@ -194,6 +211,8 @@ def make_feedback(environment: LeagueEnvironment) -> Feedback:
 def check_environment(environment: LeagueEnvironment) -> None:
     """Refuse rewards outside the range told, and a unit version that is not the same rewards mapped to [0, 1]."""
     make_feedback(environment)
+    if lacks(environment):
+        return
     world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
     if "arms" not in world.offers:
         raise InvalidInput(f"the environment {environment.call!r} offers no arms.")
@@ -207,7 +226,7 @@ def check_environment(environment: LeagueEnvironment) -> None:
         )
     if environment.unit is not None:
         unit = make(environment.unit, NAMED_ENVIRONMENTS, "environment")
-        # Two tapes of one stream differ by the map alone, if the laws do.
+        # Two reward tables of one stream differ by the map alone, if the distributions do.
         tapes = (made.tape(4, np.random.default_rng(0)) for made in (world, unit))
         for ours, mapped in zip(*tapes, strict=True):
             if ours.shape != mapped.shape or not np.allclose((ours - environment.lower) / environment.width, mapped):

@@ -1,6 +1,6 @@
 """Standings: regret with error bars, ranks with intervals, and one number over all environments.
 
-All policies met the same tapes, so replications are resampled as a whole: a draw of the bootstrap takes the same
+All policies met the same reward tables, so replications are resampled as a whole: a draw of the bootstrap takes the same
 replications for every policy and, since an environment's replication number ``r`` starts from the same stream
 everywhere, for every environment. A policy with fewer replications than others has the first ones.
 """
@@ -125,7 +125,7 @@ class Overall:
 
 @dataclass(frozen=True, eq=False)
 class LeagueResults:
-    """Regret at the horizon of each policy that played, by environment; all policies of an environment share tapes.
+    """Regret at the horizon of each policy that played, by environment; all policies of an environment share reward tables.
 
     ``told`` has every policy, the yardstick first.
     """
@@ -223,7 +223,7 @@ def interval_of(drawn: Floats) -> Interval:
 
 
 def resample(counts: Sequence[int]) -> NDArray[np.float64]:
-    """How often each draw of the bootstrap takes each replication, shape ``(draw, replication)``.
+    """Count of each replication in each draw of the bootstrap, shape ``(draw, replication)``.
 
     Where policies played different numbers of replications, those up to the smallest number are resampled among
     themselves, then those up to the next, so that every policy has as many in each draw as it played.

@@ -2,12 +2,13 @@
 
 Link 0 is a hash of the experiment's identity, which is random; link ``i`` is a hash of link ``i - 1`` and of entry ``i``:
 the first 64 bits of BLAKE2b, as a signed number, which both databases keep in eight bytes. Two logs that agree in a link
-agree up to there, but for a chance of 2^-64. The chain tells histories apart, and finds damage; it is no proof against
+agree up to there, but for a probability of 2^-64. The chain tells histories apart, and finds damage; it is no proof against
 somebody who may write the tables, who can compute it as well.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import secrets
 
@@ -26,7 +27,7 @@ def new_identity(name: str, definition: str, created_by: str) -> str:
 
 
 def is_identity_of(identity: str, name: str, definition: str, created_by: str) -> bool:
-    """Whether an identity was made with this name, definition and creator."""
+    """Return whether an identity was made with this name, definition and creator."""
     random = identity[:32]
     return identity == random + digest_of(random, name, definition, created_by)
 
@@ -54,8 +55,9 @@ def next_link(link: int, entry: LogEntry) -> int:
     return hashed(encoded(link, entry.seq, entry.kind, arm, reward, *(word or "" for word in words)))
 
 
+@functools.lru_cache(maxsize=128)
 def hash_of(text: str) -> int:
-    """What a text that decisions share is stored under."""
+    """Hash under which a text shared by decisions is stored."""
     return hashed(text.encode())
 
 

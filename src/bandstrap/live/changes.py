@@ -36,7 +36,7 @@ class AppliedChange(NamedTuple):
 
 
 def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> SettingValues:
-    """What is written of a change, checked against the state that it changes."""
+    """Entry for a change, checked against the state that it changes."""
     active = [state.arms[arm] for arm in state.active()]
     if state.is_archived and kind not in ("void", "archive") and "mode" not in wish:
         raise InvalidInput("The experiment is archived; change(mode='live') brings it back.")
@@ -74,7 +74,7 @@ def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> Setti
 
 
 def actor_of(actor: str | None, owner: str) -> str:
-    """Who does it, for the audit trail: by default who runs this process."""
+    """Author of a change, for the audit trail: by default who runs this process."""
     if actor is not None:
         return check_text(actor, "actor", owner, LONGEST_LABEL)
     try:
@@ -84,7 +84,7 @@ def actor_of(actor: str | None, owner: str) -> str:
 
 
 def body_of(change: Change) -> SettingValues:
-    """What a change says: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
+    """Body of a change: the arm, or settings. Where snapshots spare the way through the log, nobody has read it yet."""
     try:
         body = dict(json.loads(change.body))
         part = {"settings": None, "finish": None, "archive": None, "void": "decision"}.get(change.kind, "arm")

@@ -1,6 +1,7 @@
-"""What the database counts for the status, in SQL that SQLite and PostgreSQL both understand.
+"""Counts for the status, made by the database, in SQL that SQLite and PostgreSQL both understand.
 
-A million decisions are counted where they are; what comes back is a few rows for each arm. What is counted of the policy's
+Decisions are counted where they are; what comes back is a few rows for each arm. What was counted is kept
+(:mod:`bandstrap.live.counters`), so that of a million only the last ones are counted again. What is counted of the policy's
 decisions stands in the log; those of the holdout, which are in no log, are settled one by one. Rewards are counted as sums
 of ``z = (y - middle) / spread`` and of ``z^2``, with ``middle`` their mean and ``spread`` their range, so that sums
 neither cancel nor overflow, however large the rewards are.
@@ -10,34 +11,41 @@ neither cancel nor overflow, however large the rewards are.
 from __future__ import annotations
 
 import itertools
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+import math
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.live.rows import Snapshot
-from bandstrap.live.settle import ARRIVAL, IS_CLOSED, IS_VOID, START, Settle
+from bandstrap.live.settle import ARRIVAL, IS_VOID, START, Settle
 from bandstrap.live.store import Store
 from bandstrap.live.tally import Tally
 
-# Stretches of time from the first decision until now.
-STRETCHES = 60
+# Most intervals of time from the first decision until now. They are 2^level seconds long, and begin at whole multiples of
+# that: two of one level are one of the next.
+STRETCHES = 120
 # Shorter ones would be below the resolution of a database's clock.
-SHORTEST_STRETCH = 1e-3
+LOWEST_LEVEL = -10
+# Seconds of the last day, whose decisions are counted in intervals of this level, 17 minutes.
+DAY = 86_400.0
+DAY_LEVEL = 10
 
-# Halves are rounded down here and up there, which concerns a moment between two stretches; CAST rounds in PostgreSQL and
+# Halves are rounded down here and up there, which concerns a moment between two intervals; CAST rounds in PostgreSQL and
 # cuts off in SQLite, and not every SQLite has floor().
-STRETCH = "round(({} - ?) / ? - 0.5)"
-
-SPAN = "SELECT min(decided_at) FROM live_decision WHERE experiment = ?"
+STRETCH = "round({} / ? - 0.5)"
 
 DECISIONS = f"""
-SELECT source, arm, coalesce(proposed, arm) AS chosen, build, {STRETCH.format("decided_at")} AS stretch, count(*),
-    sum(CASE WHEN decided_at > ? THEN 1 ELSE 0 END)
-FROM live_decision WHERE experiment = ?
-GROUP BY source, arm, chosen, build, stretch
+SELECT source, arm, coalesce(proposed, arm) AS chosen, build, CASE WHEN deferred THEN 1 ELSE 0 END AS waits,
+    {STRETCH.format("decided_at")} AS stretch, count(*), sum(CASE WHEN decided_at > ? THEN 1 ELSE 0 END)
+FROM live_decision WHERE experiment = ? AND decided_at >= ? AND decided_at < ?
+GROUP BY source, arm, chosen, build, waits, stretch
+"""
+
+OF_DAY = """
+SELECT coalesce(proposed, arm) AS chosen, count(*) FROM live_decision
+WHERE experiment = ? AND decided_at > ? AND decided_at < ? AND source <> 'holdout' GROUP BY chosen
 """
 
 RECENT = """
@@ -47,27 +55,27 @@ SELECT chosen, count(*) FROM (
 ) AS recent GROUP BY chosen
 """
 
-# Decisions of the policy that count and have no reward in the log; and those of them that still wait for one.
-WITHOUT_REWARD = f"""
-SELECT count({START}), count(CASE WHEN l.decision IS NULL AND NOT {IS_CLOSED.format(now="?")} THEN {START} END)
-FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.number LEFT JOIN live_learned l ON l.decision = d.number
-WHERE d.experiment = ? AND d.source <> 'holdout' AND coalesce(l.kind, 'nothing') = 'nothing'
-    AND NOT {IS_VOID.format("d.number")}
-"""
-
-# Entries of the log that were learned.
+# Entries of the log that were settled, after one up to another.
+IS_SETTLED = f"l.experiment = ? AND l.seq > ? AND l.seq <= ? AND NOT {IS_VOID.format('l.decision')}"
 IS_LEARNED = f"l.experiment = ? AND l.kind IN ('reward', 'default') AND NOT {IS_VOID.format('l.decision')}"
 
 LEARNED = f"""
 WITH centre AS (
     SELECT arm, avg(reward) AS middle, coalesce(nullif(max(reward) - min(reward), 0), 1) AS spread
-    FROM live_learned l WHERE {IS_LEARNED} GROUP BY arm
+    FROM live_learned l WHERE {IS_SETTLED} AND l.kind IN ('reward', 'default') GROUP BY arm
 )
 SELECT arm, stretch, count(*), max(middle), max(spread), sum(z), sum(z * z), sum(is_default) FROM (
     SELECT l.arm, middle, spread, (reward - middle) / spread AS z, {STRETCH.format("at")} AS stretch,
         CASE WHEN kind = 'default' THEN 1 ELSE 0 END AS is_default
-    FROM live_learned l JOIN centre c ON c.arm = l.arm WHERE {IS_LEARNED}
+    FROM live_learned l JOIN centre c ON c.arm = l.arm WHERE {IS_SETTLED} AND l.kind IN ('reward', 'default')
 ) AS scaled GROUP BY arm, stretch
+"""
+
+SETTLED_WITHOUT = f"SELECT count(*) FROM live_learned l WHERE {IS_SETTLED} AND l.kind = 'nothing'"
+
+RECEIVED = """
+SELECT coalesce(max(id), ?), count(*), coalesce(sum(CASE WHEN late THEN 1 ELSE 0 END), 0)
+FROM live_reward WHERE experiment = ? AND id > ? AND id <= ?
 """
 
 REWARDS = f"SELECT arm, reward FROM live_learned l WHERE {IS_LEARNED} ORDER BY seq"
@@ -83,7 +91,7 @@ SELECT place, n, lag FROM (
 ) AS placed WHERE place * 100 / n > (place - 1) * 100 / n ORDER BY place
 """
 
-# Units of the policy by the stretch in which each first came. A unit counts once, by the mean reward of its decisions; a
+# Units of the policy by the interval in which each first came. A unit counts once, by the mean reward of its decisions; a
 # decision without a unit is one by itself.
 UNITS = f"""
 WITH units AS (
@@ -110,77 +118,48 @@ ORDER BY d.decided_at, d.number, {ARRIVAL}
 
 
 class Stretches(NamedTuple):
-    """Equal stretches of time: when the first begins, and how long each is, in seconds."""
+    """Equal time intervals: the place of the first, how many there are, and their level."""
 
-    start: float
-    length: float
+    first: int
+    size: int
+    level: int
+
+    @property
+    def length(self) -> float:
+        """Seconds of each."""
+        return 2.0**self.level
 
     @property
     def ends(self) -> Floats:
-        """When each ends."""
-        return self.start + self.length * np.arange(1.0, STRETCHES + 1)
+        """End of each interval."""
+        return (self.first + np.arange(1.0, self.size + 1)) * self.length
 
     def place(self, stretch: float) -> int:
-        """A number of a stretch as the database has it, among those there are."""
-        return min(max(int(stretch), 0), STRETCHES - 1)
+        """Index of an interval of this level, as the database has it, among those there are."""
+        return min(max(int(stretch) - self.first, 0), self.size - 1)
 
 
-def stretches(store: Store, experiment: int, now: float) -> Stretches | None:
-    """The stretches from the first decision until now; none before the first."""
-    ((first,),) = store.ask(SPAN, experiment)
-    return None if first is None else Stretches(first, max((now - first) / STRETCHES, SHORTEST_STRETCH))
+def stretches(first: float, now: float, level: int = LOWEST_LEVEL) -> Stretches:
+    """Intervals from the first decision until now, of a level or, if they are too many, a higher one.
 
-
-@dataclass
-class Decided:
-    """Numbers of decisions, ``by_build`` by the hash of its id.
-
-    ``served`` are those of each arm without the holdout's; ``chosen`` those of each arm and stretch in which the policy
-    chose it, or would have in shadow mode, and ``of_day`` those of the last day among them.
+    >>> stretches(0.0, 119.5), stretches(0.0, 120.0)
+    (Stretches(first=0, size=120, level=0), Stretches(first=0, size=61, level=1))
     """
-
-    by_source: Counter[str] = field(default_factory=Counter)
-    by_build: Counter[int] = field(default_factory=Counter)
-    served: Counter[int] = field(default_factory=Counter)
-    of_day: Counter[int] = field(default_factory=Counter)
-    chosen: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0] * STRETCHES))
+    begin, end = (math.floor(time / 2.0**level) for time in (first, max(now, first)))
+    while end - begin >= STRETCHES:
+        begin, end, level = begin >> 1, end >> 1, level + 1
+    return Stretches(begin, end - begin + 1, level)
 
 
-def count_decisions(store: Store, experiment: int, time: Stretches, day: float) -> Decided:
-    """Count decisions; ``day`` is when the last day began."""
-    found = Decided()
-    for source, arm, chosen, build, stretch, n, n_day in store.ask(DECISIONS, *time, day, experiment):
-        found.by_source[source] += n
-        found.by_build[build] += n
-        if source != "holdout":
-            found.served[arm] += n
-            found.of_day[chosen] += n_day
-            found.chosen[chosen][time.place(stretch)] += n
-    return found
+def first_decision(store: Store, experiment: int) -> float | None:
+    """Time of the first decision; none before."""
+    ((first,),) = store.ask("SELECT min(decided_at) FROM live_decision WHERE experiment = ?", experiment)
+    return None if first is None else float(first)
 
 
 def count_recent(store: Store, experiment: int, most: int) -> Counter[int]:
-    """What the policy chose in its last decisions."""
+    """Count the policy's choices in its last decisions."""
     return Counter(dict(store.ask(RECENT, experiment, most)))
-
-
-def count_without_reward(store: Store, experiment: int, settle: Settle, now: float) -> tuple[int, int]:
-    """Decisions of the policy that wait for a reward, and those that got none and wait no longer."""
-    ((n_without, n_open),) = store.ask(WITHOUT_REWARD, now, settle.window, experiment)
-    return n_open, n_without - n_open
-
-
-def tally_rewards(store: Store, experiment: int, time: Stretches) -> tuple[dict[int, list[Tally]], int]:
-    """Rewards learned of each arm in each stretch, and how many of all are default rewards."""
-    found: dict[int, list[Tally]] = {}
-    n_defaults = 0
-    rows = store.ask(LEARNED, experiment, *time, experiment)
-    for arm, stretch, n, middle, spread, total, squares, defaults in rows:
-        tallies = found.setdefault(arm, [Tally()] * STRETCHES)
-        place = time.place(stretch)
-        tallies[place] = tallies[place].merged(Tally.of_scaled(n, middle, spread, total, squares))
-        n_defaults += int(defaults)
-    return found, n_defaults
 
 
 def read_rewards(store: Store, experiment: int) -> dict[int, Floats]:
@@ -204,8 +183,8 @@ def tally_units(
     store: Store, experiment: int, settle: Settle, since: int, until: int, now: float, time: Stretches
 ) -> list[tuple[Tally, Tally]]:
     """Units of the policy and of the holdout by the stretch in which each first came, ``since <= version < until``."""
-    policy, holdout = [Tally()] * STRETCHES, [Tally()] * STRETCHES
-    for stretch, n, *sums in store.ask(UNITS, experiment, since, until, *time):
+    policy, holdout = [Tally()] * time.size, [Tally()] * time.size
+    for stretch, n, *sums in store.ask(UNITS, experiment, since, until, time.length):
         place = time.place(stretch)
         policy[place] = policy[place].merged(Tally.of_scaled(n, *sums))
     units: dict[tuple[str, bool], tuple[float, Tally]] = {}
@@ -218,17 +197,17 @@ def tally_units(
             began, tally = units.get(who, (decided_at, Tally()))
             units[who] = began, tally.merged(Tally(1, reward))
     for began, tally in units.values():
-        place = time.place((began - time.start) / time.length)
+        place = time.place(math.floor(began / time.length))
         holdout[place] = holdout[place].merged(Tally(1, tally.mean))
     return list(zip(policy, holdout, strict=True))
 
 
-def newest_snapshot(store: Store, experiment: int, besides: str) -> Snapshot | None:
-    """The newest snapshot of whichever build, but for rows of builds that begin with ``besides``, which are no states."""
+def newest_snapshot(store: Store, experiment: int) -> Snapshot | None:
+    """The newest snapshot of whichever build, but for rows that are no states: their builds have a word before the id."""
     rows = store.ask(
         f"SELECT {', '.join(Snapshot._fields)} FROM live_snapshot WHERE experiment = ? AND build NOT LIKE ?"
         " ORDER BY version DESC, at DESC LIMIT 1",
         experiment,
-        besides + "%",
+        "% %",
     )
     return Snapshot(*rows[0]) if rows else None

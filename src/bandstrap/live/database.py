@@ -271,7 +271,7 @@ class Database(ABC):
         """The database, as a sentence names it."""
 
     def place(self) -> object:
-        """What is another value once another database is found in the place of this one, as far as that can be told."""
+        """Value that changes when another database takes the place of this one, as far as that can be told."""
         return None
 
     @abstractmethod
@@ -284,7 +284,7 @@ class Database(ABC):
 
     @abstractmethod
     def _is_stale(self) -> bool:
-        """Whether the connection leads to something that is no longer the database."""
+        """Return whether the connection leads to something that is no longer the database."""
 
     @abstractmethod
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
@@ -300,7 +300,7 @@ class Database(ABC):
 
     @abstractmethod
     def _is_passing(self, error: Exception) -> bool:
-        """Whether a transaction that failed so may well succeed when it is begun again."""
+        """Return whether a transaction that failed so may well succeed when it is begun again."""
 
     @abstractmethod
     def _failure(self, error: Exception) -> StoreError:

@@ -16,8 +16,8 @@ from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
 from bandstrap.live.experiment import Decision, Experiment
 from bandstrap.live.rows import DecisionRow
-from bandstrap.live.settings import check_text
-from bandstrap.live.weights import WHOLE, encoded
+from bandstrap.live.settings import Settings, check_text
+from bandstrap.live.weights import WHOLE, decision_id, encoded
 
 OWNER = "import"
 # States of earlier versions that are remembered.
@@ -41,11 +41,7 @@ def published_weights(experiment: Experiment) -> dict[str, Any]:
     """
     with experiment._lock:
         state = experiment._current()
-        if state.settings.has_context:
-            what = "actions" if state.settings.is_linear else "context"
-            raise InvalidInput(
-                f"A policy of this kind has no weights to hand out: they depend on the {what} of each decision."
-            )
+        check_weights(state.settings)
         if state.is_archived:
             raise InvalidInput(f"The experiment {experiment.name!r} is archived, and decides no more.")
         settings, chances = state.settings, state.chances(state.active())
@@ -66,6 +62,15 @@ def published_weights(experiment: Experiment) -> dict[str, Any]:
         }
 
 
+def check_weights(settings: Settings) -> None:
+    """Refuse where there are no weights to decide from; an import could not be learned of, without its context."""
+    if settings.has_context:
+        what = "actions" if settings.is_linear else "context"
+        raise InvalidInput(
+            f"A policy of this kind has no weights to hand out: they depend on the {what} of each decision."
+        )
+
+
 class Importer:
     """Stores decisions made elsewhere in an experiment, and remembers states of a few versions."""
 
@@ -75,6 +80,7 @@ class Importer:
 
     def add(self, decisions: Sequence[DecisionElsewhere]) -> list[Decision | InvalidInput]:
         """Store decisions, and give each as it is stored; a refusal in the place of one that the weights do not give."""
+        check_weights(self.experiment.definition)
         answers: dict[int, Decision | InvalidInput] = {}
         by_version: dict[int, list[int]] = {}
         for place, decision in enumerate(decisions):
@@ -99,7 +105,8 @@ class Importer:
             try:
                 check_text(key, "key", OWNER)
                 row = experiment._plan(
-                    state, None if unit is None else check_text(unit, "unit", OWNER), key, None, None, False,
+                    state, decision_id(experiment.name, key),
+                    None if unit is None else check_text(unit, "unit", OWNER), key, None, None, False,
                     experiment.build.id, OWNER,
                 )  # fmt: skip
                 if state.named(row.arm) != arm:

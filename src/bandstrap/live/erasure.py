@@ -1,4 +1,4 @@
-"""Erasure: units and keys are taken out of decisions, and what was served, and with which chance, stays.
+"""Erasure: units and keys are taken out of decisions, and what was served, and with which probability, stays.
 
 The arm of a decision follows from a hash of its key, so that without the key it cannot be drawn again. Replay then checks
 the rest: the weights follow from the log, and the propensity is that of the arm. An id is a hash of the key and stays,
@@ -41,7 +41,8 @@ def delete_unit(target: str | Path, name: str, unit: str, *, timeout: str | floa
     Notes
     -----
     Decisions of the unit keep a random name that they share, so that a unit counts once in the lift. Repeated calls under
-    the old keys still find their decisions. Features of actions stay: they must not hold what identifies a person.
+    the old keys still find their decisions; a reward that is repeated under its old key is stored once more. Contexts and
+    features of actions stay: they must not hold what identifies a person.
     Copies made before have the unit still. A server keeps old rows until ``VACUUM``, and in its own log.
 
     Examples
@@ -60,7 +61,8 @@ def delete_unit(target: str | Path, name: str, unit: str, *, timeout: str | floa
         row = store.experiment(name)
         if row is None:
             raise requirement("name", "live.delete_unit", f"one of {store.experiments()[:20]}", repr(name))
-        return erase(store, row.id, "(unit = ? OR (unit IS NULL AND key = ?))", text, text)
+        which = f"(unit = ? OR (unit IS NULL AND key = ? AND NOT key = '{ERASED}' || id))"
+        return erase(store, row.id, which, text, text) + erase_forced(store, row.id, text)
 
 
 def erase_before(store: Store, experiment: int, age: float) -> int:
@@ -81,8 +83,8 @@ def erase(store: Store, experiment: int, which: str, *parameters: object) -> int
 
 
 def new_name(secret: bytes, unit: str) -> str:
-    """What replaces a unit; one that was replaced stays."""
-    return unit if unit.startswith(ERASED) else ERASED + hmac.new(secret, unit.encode(), "sha256").hexdigest()[:32]
+    """Name that replaces a unit."""
+    return ERASED + hmac.new(secret, unit.encode(), "sha256").hexdigest()[:32]
 
 
 @reading
@@ -104,5 +106,45 @@ def replace(database: Store, rows: list[tuple[int, str | None]]) -> None:
 
 
 def is_erased(decision: DecisionRow) -> bool:
-    """Whether the key of a decision was erased."""
+    """Return whether the key of a decision was erased."""
     return decision.key == ERASED + decision.id
+
+
+def hidden(secret: str, text: str) -> str:
+    """A unit or a key as a service with ``--privacy-key`` stores it."""
+    return hmac.new(secret.encode(), text.encode(errors="surrogatepass"), "sha256").hexdigest()
+
+
+# --- arms that a service served by force --------------------------------------------------------------------------------
+
+
+def erase_forced(store: Store, experiment: int, unit: str | None, age: float | None = None) -> int:
+    """Erase a unit of arms served by force, or all units that are older than so many seconds; how many rows there were."""
+    which, values = "(unit = ? OR (unit IS NULL AND key = ?))", tuple[object, ...]((unit, unit))
+    if age is not None:
+        which, values = f"at < {store.now} - ?", (age,)
+    n_erased = replace_forced(store, experiment, f"{which} AND NOT key = '{ERASED}' || id", *values)
+    if n_erased:
+        store.forget()
+    return n_erased
+
+
+@writing
+def replace_forced(database: Store, experiment: int, which: str, *parameters: object) -> int:
+    """Replace keys by what follows from the id, and leave out units."""
+    if not has_forced(database):
+        return 0
+    database._overwrite()
+    rows = database._ask(
+        f"UPDATE serve_forced SET unit = NULL, key = '{ERASED}' || id WHERE experiment = ? AND {which} RETURNING id",
+        experiment,
+        *parameters,
+    )
+    return len(rows)
+
+
+def has_forced(database: Database) -> bool:
+    """Return whether a service has run on this database."""
+    name = "serve_forced"
+    query = database.has_schema.replace("live_schema", name)
+    return bool(database._ask(query)[0][0])

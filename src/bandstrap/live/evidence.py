@@ -15,7 +15,7 @@ import contextlib
 import functools
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +24,10 @@ import numpy as np
 from bandstrap.errors import InvalidInput, check_count, check_number, requirement
 from bandstrap.evidence import LogEvidence, Readout, readout
 from bandstrap.evidence.table import MOST_ARMS
+from bandstrap.live.changes import body_of
 from bandstrap.live.database import StoreError
 from bandstrap.live.fold import LiveState, checksum
+from bandstrap.live.rows import Change
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import IS_VOID
 from bandstrap.live.store import Store
@@ -157,7 +159,9 @@ class EvidenceKeeper:
         return self.found
 
     def _has_all(self, found: CountedDecisions) -> bool:
-        """Whether no decision is there now that was made before the last counted: a clock that was put back makes some."""
+        """Return whether no decision is there now that was made before the last counted: a clock that was put back
+        makes some.
+        """
         if self.window is None:
             return True
         ((n,),) = self.store.ask(BEFORE, self.experiment, *as_place(found))
@@ -207,7 +211,7 @@ def as_place(found: CountedDecisions) -> tuple[float, int]:
 
 
 def end_of(row: tuple[Any, ...], window: float) -> float:
-    """When a decision is final: when its window is over, or once it is in the log."""
+    """Time at which a decision is final: when its window is over, or once it is in the log."""
     _, decided_at, source, _, _, deferred, activated_at, entry, *_ = row
     if source != "policy" or entry is not None:
         return float(decided_at)
@@ -245,7 +249,7 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
 
 @functools.lru_cache(maxsize=64)
 def widths_of(weights: str) -> tuple[float, ...]:
-    """The chances that are stored with a decision; those of one version are the same text."""
+    """Probabilities that are stored with a decision; those of one version are the same text."""
     return tuple(json.loads(weights))
 
 
@@ -258,7 +262,7 @@ def range_of(definition: Settings, policy: Any) -> tuple[float, float] | None:
 
 
 def is_comparable(state: LiveState) -> bool:
-    """Whether there are arms to compare, and not too many."""
+    """Return whether there are arms to compare, and not too many."""
     return not state.settings.is_linear and len(state.arms) <= MOST_ARMS
 
 
@@ -277,8 +281,17 @@ def readout_of(
 
 
 def notes_of(keeper: EvidenceKeeper, found: CountedDecisions, state: LiveState) -> Iterator[str]:
-    """What is not counted, and why."""
-    if state.shipped is not None:
-        yield f"{state.shipped!r} is served to all since version {state.ended}; counted are decisions of the policy before."
-    others = state.settings.holdout > 0 or keeper.definition.holdout > 0 or found.n_left_out > found.n_voided
-    yield from left_out(n_open=keeper.n_open(found), n_voided=found.n_voided, others=others)
+    """Notes on what is not counted, and why."""
+    others = has_others(keeper.definition, keeper.store.changes(keeper.experiment))
+    yield from left_out(keeper.n_open(found), n_voided=found.n_voided, others=others, shipped=shipped_of(state))
+
+
+def has_others(definition: Settings, changes: Iterable[Change]) -> bool:
+    """Return whether there has been a holdout or a shadow mode, whose decisions are left out."""
+    settings = [vars(definition), *(body_of(change) for change in changes)]
+    return any(each.get("holdout", 0.0) > 0.0 or each.get("mode") == "shadow" for each in settings)
+
+
+def shipped_of(state: LiveState) -> tuple[str, int] | None:
+    """The arm that is served to all, and since which version; ``None`` while the policy decides."""
+    return None if state.shipped is None else (state.shipped, state.ended)

@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -31,6 +30,7 @@ from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
     from bandstrap.evidence import Readout
+    from bandstrap.live.counters import Counters, CountKeeper
     from bandstrap.live.evidence import EvidenceKeeper
     from bandstrap.live.replay import Replay
     from bandstrap.live.status import Status
@@ -57,7 +57,7 @@ class LargeRewardWarning(UserWarning):
 
 
 class Decision(NamedTuple):
-    """What is to be served, and why.
+    """Arm to serve, and why.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Decision(NamedTuple):
     arm
         The arm's label, or the index of the action.
     propensity
-        The chance, exactly, that this arm had of being served: 1 unless the policy decided.
+        Probability, exactly, that this arm had of being served: 1 unless the policy decided.
     version
         How many entries of the log the decision was based on.
     source
@@ -75,7 +75,7 @@ class Decision(NamedTuple):
     proposed
         In shadow mode, what the policy would have served.
     weights
-        The chance of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
+        Probability of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
     unit, key, deferred
         As it was asked for; a key that was not given is a fresh one.
     decided_at
@@ -135,6 +135,7 @@ class Experiment:
         self._build: Build | None = None
         self._largest = 0.0  # of the rewards known here, up to its sign
         self._keeper: EvidenceKeeper | None = None
+        self._count_keeper: CountKeeper | None = None
 
     @property
     def row(self) -> ExperimentRow:
@@ -160,7 +161,7 @@ class Experiment:
         self._reset()
 
     def _on_this_log(self, call: Callable[[], R]) -> R:
-        """What a call gives; if the database has another log than the one that was read, once more from its start."""
+        """Result of a call, repeated from the start if the database has another log than the one that was read."""
         try:
             return call()
         except OtherHistory:
@@ -203,7 +204,7 @@ class Experiment:
 
     @property
     def build(self) -> Build:
-        """What decides here."""
+        """Build of the code that decides here."""
         with self._lock:
             if self._build is None:
                 build = fold.this_build(self._checker())
@@ -244,6 +245,7 @@ class Experiment:
         self._state, self._has_read = state, True
         if state.version >= fold.FEWEST_ENTRIES:
             self.keeper.keep_up(state)
+            self.count_keeper.keep_up(state)
         return state
 
     def _fold(self, state: fold.LiveState, newest: int, end: float) -> None:
@@ -280,13 +282,28 @@ class Experiment:
 
     @property
     def keeper(self) -> EvidenceKeeper:
-        """Who counts decisions for the readout."""
+        """Counter of decisions for the readout."""
         if self._keeper is None:
             from bandstrap.live.evidence import EvidenceKeeper
 
             policy = self._checker()
             self._keeper = EvidenceKeeper(self.store, self.row.id, self.build.id, self.definition, policy)
         return self._keeper
+
+    @property
+    def count_keeper(self) -> CountKeeper:
+        """Keeper of the counters of the status."""
+        if self._count_keeper is None:
+            from bandstrap.live.counters import CountKeeper
+
+            self._count_keeper = CountKeeper(self.store, self.row.id, self.build.id)
+        return self._count_keeper
+
+    @property
+    def counters(self) -> Counters:
+        """Counts for the status, as far as they are final."""
+        with self._lock:
+            return self.count_keeper.complete(self._current())
 
     def _checker(self) -> Any:
         if self._referee is None:
@@ -393,21 +410,23 @@ class Experiment:
         with self._lock:
             contexts = self._contexts(actions, visits, len(units), owner)
 
+            ids = [decision_id(self.name, key) for key in words]
+
             def decided() -> list[DecisionRow]:
                 among = None if available is None else self._available(available, owner)
                 state, build = self._current(), self.build.id
                 planned: list[DecisionRow] = []
                 refused: dict[str, InvalidInput] = {}
-                for unit, key, context in zip(units, words, contexts, strict=True):
+                for id_, unit, key, context in zip(ids, units, words, contexts, strict=True):
                     try:
-                        planned.append(self._plan(state, unit, key, among, context, defer, build, owner))
+                        planned.append(self._plan(state, id_, unit, key, among, context, defer, build, owner))
                     except InvalidInput as refusal:
-                        refused[decision_id(self.name, key)] = refusal
+                        refused[id_] = refusal
                 rows = self._stored(refused)
                 if planned:
                     rows += self.store.add_decisions(self.row.id, planned, self.definition.settle, state.link)
                 found = {row.id: row for row in rows}
-                return [found[decision_id(self.name, key)] for key in words]
+                return [found[id_] for id_ in ids]
 
             return [self._shown(row) for row in self._on_this_log(decided)]
 
@@ -422,6 +441,7 @@ class Experiment:
     def _plan(
         self,
         state: fold.LiveState,
+        id_: str,
         unit: str | None,
         key: str,
         available: list[int] | None,
@@ -432,17 +452,8 @@ class Experiment:
     ) -> DecisionRow:
         """A decision, ready to be stored."""
         choice = state.choose(self.name, unit, key, available, context, owner)
-        return DecisionRow(
-            id=decision_id(self.name, key),
-            key=key,
-            unit=unit,
-            version=state.version,
-            available=None if available is None else json.dumps(available),
-            context=context,
-            deferred=defer,
-            build=build,
-            **choice._asdict(),
-        )
+        labels = None if available is None else json.dumps(available)
+        return DecisionRow(id_, key, unit, state.version, *choice, labels, context, defer, build)
 
     def _available(self, labels: object, owner: str) -> list[int]:
         """The arms that can be served, as numbers; an unknown one may have been added by another worker just now."""
@@ -746,7 +757,7 @@ class Experiment:
     # --- afterwards -----------------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """How it stands: arms, rewards, their lag, the lift over the holdout, and what was changed.
+        """State of the experiment: arms, rewards, their lag, the lift over the holdout, and what was changed.
 
         Examples
         --------
@@ -771,7 +782,7 @@ class Experiment:
         return status_of(self)
 
     def readout(self, alpha: float = 0.05, *, control: str | None = None, epsilon: float | None = None) -> Readout:
-        """Who won, how sure, when to stop and what was gained: valid at any time, and as often as one asks.
+        """Winner, certainty, stopping advice and gain so far; valid at any time and however often one looks.
 
         Parameters
         ----------
@@ -874,10 +885,10 @@ if hasattr(os, "register_at_fork"):
 
 @functools.lru_cache(maxsize=64)
 def read_widths(weights: str) -> tuple[float, ...]:
-    """The chances that are stored with a decision; those of one version are the same text."""
+    """Probabilities that are stored with a decision; those of one version are the same text."""
     return tuple(json.loads(weights))
 
 
 def new_key() -> str:
     """A key of a decision for which none was given: no other will ever be the same."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()

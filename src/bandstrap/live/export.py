@@ -22,7 +22,7 @@ from bandstrap.basics.extras import need
 from bandstrap.basics.storage import Json, check_file, whole_file
 from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.errors import InvalidInput, brief, requirement
-from bandstrap.live.evidence import range_of
+from bandstrap.live.evidence import has_others, range_of, shipped_of
 from bandstrap.live.store import damaged
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class ExportRow(NamedTuple):
 
 
 class ExportMetadata(TypedDict):
-    """What the metadata of the file say, under the key ``bandstrap``, as JSON."""
+    """Metadata of the file, under the key ``bandstrap``, as JSON."""
 
     experiment: str
     definition: Mapping[str, Json]
@@ -107,6 +107,9 @@ class ExportMetadata(TypedDict):
     version: int
     final: float  # decisions whose windows were over before this time are final
     range: tuple[float, float] | None  # lowest and highest reward of a decision, where there are
+    control: str | int | None  # at the version
+    others: bool  # whether there has been a holdout or a shadow mode
+    shipped: tuple[str, int] | None  # the arm that is served to all, and since which version
 
 
 class BanditFeedback(TypedDict):
@@ -143,6 +146,9 @@ def export(experiment: Experiment, path: str | Path) -> None:
         "version": version,
         "final": final,
         "range": range_of(definition, experiment.state.policy),
+        "control": experiment.state.settings.control,
+        "others": has_others(definition, experiment.store.changes(experiment.row.id)),
+        "shipped": shipped_of(experiment.state),
     }
     # A later version may have more arms.
     write_log(path, (row_of(*record, arms) for record in records if record[0].version <= version), about)
@@ -181,7 +187,7 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str])
 
 @functools.lru_cache(maxsize=256)
 def parsed(weights: str) -> list[float]:
-    """The chances that are stored with a decision; those of one version are the same list, not to be changed."""
+    """Probabilities that are stored with a decision; those of one version are the same list, not to be changed."""
     return list(json.loads(weights))
 
 
@@ -244,7 +250,7 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
 
 
 def read_about(log: Path) -> ExportMetadata:
-    """What the metadata of an exported file say."""
+    """Metadata of an exported file."""
     import polars
 
     try:

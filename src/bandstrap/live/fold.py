@@ -1,4 +1,4 @@
-"""``state(v)``: what a policy knows after the first ``v`` entries of the log, and the chances that follow from it.
+"""``state(v)``: what a policy knows after the first ``v`` entries of the log, and the probabilities that follow from it.
 
 Everything here is a function of the definition and of the log, so that every worker, and whoever replays the log, comes
 to the same state. Learning the reward at position ``i`` draws, if it draws at all, from a generator made for ``i``.
@@ -58,7 +58,7 @@ BECOMES: dict[str, ServingStatus] = {"pause": "paused", "resume": "active", "ret
 
 
 class ServedChoice(NamedTuple):
-    """What is served, and with which chance; arms are numbers, weights JSON."""
+    """Arm that is served, and its probability; arms are numbers, weights JSON."""
 
     source: str
     arm: int
@@ -107,14 +107,14 @@ class LiveState:
 
     @property
     def mode(self) -> LiveMode:
-        """Whether the policy decides, or the control is served, or one arm to all, or nothing."""
+        """True if the policy decides, or the control is served, or one arm to all, or nothing."""
         if self.is_archived:
             return "archived"
         return self.settings.mode if self.shipped is None else "finished"
 
     @property
     def rule(self) -> ShareRule:
-        """What limits the weights of arms."""
+        """Rule that limits the weights of arms."""
         settings = self.settings
         return ShareRule(settings.floor, settings.burn_in, settings.new_arm_share, self.policy.n_initial)
 
@@ -135,7 +135,7 @@ class LiveState:
         *,
         drawn: tuple[bool, int] | None = None,
     ) -> ServedChoice:
-        """What is served under a key: a pure function, by which decisions are made and made again.
+        """Choose the arm that is served under a key: a pure function, by which decisions are made and made again.
 
         Where the key was erased, ``drawn`` says in its place whether it was held out, and which arm it drew.
         """
@@ -197,7 +197,7 @@ class LiveState:
     # --- weights(v) -----------------------------------------------------------------------------------------------------
 
     def chances(self, among: Sequence[int], context: str | None = None) -> ArmProbabilities:
-        """The chance of each arm, in a context if the policy is shown one: 0 for those that are not ``among`` these."""
+        """Probability of each arm, in a context if the policy is shown one: 0 for those that are not ``among`` these."""
         key = (context, *among)
         if key not in self._known:
             found = shares(
@@ -210,7 +210,7 @@ class LiveState:
         return self._known[key]
 
     def action_chances(self, context: str) -> ArmProbabilities:
-        """The chance of each action; ``context`` is their matrix of features as JSON."""
+        """Probability of each action; ``context`` is their matrix of features as JSON."""
         if context not in self._known:
             actions = np.array(json.loads(context))
             weights = self.policy.weights(actions, self.settings.draws, rng=self._generator())
@@ -436,7 +436,7 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
 
 
 def is_sound(state: LiveState) -> bool:
-    """Whether the parts of a state are of the right kinds, and speak of the same arms."""
+    """Return whether the parts of a state are of the right kinds, and speak of the same arms."""
     arms, counts = tuple(state.arms), [state.unlearned, state.ended, *state.rewards]
     checks = [
         isinstance(state.policy.rng.bit_generator, np.random.PCG64),
@@ -473,7 +473,7 @@ def restore(store: Store, experiment: int, definition: Settings, build: str, new
 
 
 def is_due(version: int, last: int) -> bool:
-    """Whether there is enough beyond the last snapshot to write another."""
+    """Return whether there is enough beyond the last snapshot to write another."""
     return version - last >= max(FEWEST_ENTRIES, version // ONE_IN)
 
 
@@ -481,7 +481,7 @@ def is_due(version: int, last: int) -> bool:
 
 
 def this_build(policy: Any) -> Build:
-    """What decides here; states and weights of equal builds are equal to the last bit."""
+    """Build of the code that decides here; states and weights of equal builds are equal to the last bit."""
     code = computed_by("live", LiveState.fold, LiveState.choose, read_snapshot, LiveState, type(policy), policy.kernel)
     # NumPy takes other instructions, which round differently, where the processor has them.
     instructions = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])

@@ -1,4 +1,4 @@
-"""How it came to that: what the policy chose and what it earned, in equal stretches of time."""
+"""History of an experiment: choices and earnings of the policy in equal time intervals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bandstrap.live.tally import Tally, student_interval, welch_interval
 
 @dataclass(frozen=True)
 class CountHistory:
-    """Counts of each stretch of time, by label of the arm.
+    """Counts of each time interval, by label of the arm.
 
     Attributes
     ----------
     ends
-        Times at which the stretches end, in seconds since 1970.
+        Times at which the intervals end, in seconds since 1970.
     chosen
         Decisions in which the policy chose an arm; in shadow mode those in which it would have.
     learned
@@ -39,18 +39,18 @@ class CountHistory:
         return cls(np.zeros(0), {}, {}, ())
 
     def shares(self, labels: Sequence[str]) -> Floats:
-        """Share of the decisions of each stretch that went to all these arms together; ``nan`` where there was none."""
+        """Share of the decisions of each interval that went to all these arms together; ``nan`` where there was none."""
         total = np.sum(list(self.chosen.values()), axis=0, dtype=float)
         some = np.sum([self.chosen[label] for label in labels], axis=0, dtype=float)
         return np.divide(some, total, out=np.full(total.shape, np.nan), where=total > 0)
 
     def running_mean(self, label: str, alpha: float) -> Floats:
-        """Mean of the rewards learned until the end of each stretch, and the ends of Student's interval, in columns."""
+        """Mean of the rewards learned until the end of each interval, and the ends of Student's interval, in columns."""
         tallies = itertools.accumulate(self.learned[label], Tally.merged)
         return np.array([[each.mean, *(student_interval(each, alpha) or NO_INTERVAL)] for each in tallies])
 
     def running_lift(self, alpha: float) -> Floats:
-        """Difference of units that first came until the end of each stretch, and the ends of Welch's interval."""
+        """Difference of units that first came until the end of each interval, and the ends of Welch's interval."""
 
         def both(before: tuple[Tally, Tally], more: tuple[Tally, Tally]) -> tuple[Tally, Tally]:
             return before[0].merged(more[0]), before[1].merged(more[1])

@@ -1,4 +1,4 @@
-"""What brings tables from one version to the next beside the scripts of SQL: what has to be computed row by row.
+"""Migration of tables to the next version: the part that is computed row by row, beside the SQL scripts.
 
 Each function runs in the transaction of its script, after it; a database without experiments has nothing to bring.
 """

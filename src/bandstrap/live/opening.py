@@ -65,12 +65,12 @@ def create(
         The experiment's name in that database.
     policy
         A policy as the command line takes it (``"bootstrapped_ucb_plus"``, ``"ucb1:sigma=2"``, ``"own.py:Mine"``), or a
-        policy object without arms. A linear policy is told its number of features (``"lin_ucb:dimension=5"``). One that
+        policy object without arms. A linear policy is given its number of features (``"lin_ucb:dimension=5"``). One that
         keeps all rewards, and may become slower with each, is told of by a ``SlowWarning``.
     arms
         Labels of two or more arms, each a text; left out for linear policies.
     seed
-        What all chances of the experiment derive from; by default a fresh one.
+        What all probabilities of the experiment derive from; by default a fresh one.
     direction
         ``"max"`` (default), or ``"min"`` for rewards that are costs.
     window
@@ -176,7 +176,7 @@ def open(  # noqa: A001 - as live.open
     Parameters
     ----------
     target, name
-        As :func:`bandstrap.live.create` was told them; an experiment that is not there is refused.
+        As :func:`bandstrap.live.create` was given them; an experiment that is not there is refused.
     code
         Allow the file of Python to be run that the experiment names, if its policy is in a file. By default such an
         experiment is refused: whoever can write to the database could name any file. :func:`bandstrap.live.create` needs no

@@ -103,12 +103,12 @@ def only_busiest(status: Status, most: int) -> str:
 
 
 def word_of(status: Status) -> str:
-    """What is chosen among."""
+    """Word for the choices: arms or actions."""
     return "action" if status.is_linear else "arm"
 
 
 def is_drawable(arm: ArmStatus) -> bool:
-    """Whether axes are long enough for its numbers."""
+    """Return whether axes are long enough for its numbers."""
     return all(abs(number) < LARGEST_NUMBER for number in (arm.mean, arm.lower, arm.upper) if number is not None)
 
 
@@ -121,7 +121,7 @@ def picture(figure: Figure, shows: str, caption: str) -> Picture:
 
 
 def draw_decisions(status: Status, rows: Sequence[ArmStatus]) -> Picture:
-    """How often each arm was served, and how often a reward of it was learned."""
+    """Draw the decisions per arm, and those with a learned reward."""
     word = word_of(status)
     bars = [Bar(arm.label, arm.decisions, min(arm.n_rewards, arm.decisions)) for arm in rows]
     return picture(
@@ -152,7 +152,7 @@ def draw_means(status: Status, rows: Sequence[ArmStatus]) -> Picture:
 
 
 def draw_shares_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
-    """What the policy chose in each stretch of time."""
+    """Draw the policy's choices in each time interval."""
     history, word = status.history, word_of(status)
     lines = [Timeline(arm.label, history.ends, history.shares([arm.label])) for arm in curves]
     others = [arm.label for arm in status.arms if arm not in curves]
@@ -161,7 +161,7 @@ def draw_shares_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
     return picture(
         plot_timelines(lines, f"Share of decisions by {word}", "share of decisions", shares=True),
         f"Curves over time: share of the policy's decisions by {word}.",
-        f"In each of {len(history.ends)} equal stretches of time; gaps where nothing was decided."
+        f"In each of {len(history.ends)} equal time intervals; gaps where nothing was decided."
         + (" What the policy would have served." if status.mode == "shadow" else ""),
     )
 
@@ -180,7 +180,7 @@ def draw_means_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
 
 
 def draw_lag(lag: Lag) -> Picture:
-    """How long rewards took."""
+    """Draw the lag of rewards."""
     marked = [
         (f"{name} {show_duration(seconds)}", seconds)
         for name, seconds in (("median", lag.median), ("90 %", lag.q90), ("99 %", lag.q99))

@@ -225,7 +225,7 @@ class PostgresStore(Store):
 
 
 def first_line(error: Exception) -> str:
-    """What an error says; hints and details come after it."""
+    """First line of an error; hints and details come after it."""
     return str(error).strip().partition("\n")[0]
 
 

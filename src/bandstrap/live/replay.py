@@ -37,7 +37,7 @@ AT_ONCE = 500
 
 
 class Replay(NamedTuple):
-    """What came of a replay.
+    """Outcome of a replay.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Replay(NamedTuple):
 
     @property
     def is_identical(self) -> bool:
-        """Whether everything stored follows from the log, to the last bit."""
+        """True if everything stored follows from the log, to the last bit."""
         return self.differences == 0
 
     def __str__(self) -> str:
@@ -181,7 +181,7 @@ def check_recount(found: Recount, there: Recount, notes: Notes) -> None:
 
 
 def is_waiting(found: DecisionOutcome, settle: Settle) -> bool:
-    """Whether a decision must be in the queue of those to be settled."""
+    """Return whether a decision must be in the queue of those to be settled."""
     return found.does_count and found.seq is None and settle.is_over(found.start, found.values, math.inf)
 
 

@@ -11,7 +11,7 @@ from bandstrap.live.status import CONFIDENCE, Lift, Status
 
 
 def display_of(status: Status) -> Display:
-    """How the experiment stands, in a few lines, and its arms as a table."""
+    """Summary of the experiment in a few lines, with its arms as a table."""
     caveat = [status.interval.promise] if status.arms else []
     return Display(list(lines_of(status)), arm_table(status) if status.arms else {}, caveat)
 

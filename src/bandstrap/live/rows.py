@@ -21,7 +21,9 @@ class ExperimentRow(NamedTuple):
 
 
 class Build(NamedTuple):
-    """What decided: digest of the code, versions of the libraries, platform; ``id`` is a digest of the other three."""
+    """Build that decided: digest of the code, versions of the libraries, platform; ``id`` is a digest of the other
+    three.
+    """
 
     id: str
     code: str
@@ -96,7 +98,7 @@ class Snapshot(NamedTuple):
 
 
 class DecisionOutcome(NamedTuple):
-    """What became of a decision: activated, learned, rewarded."""
+    """Outcome of a decision: activated, learned, rewarded."""
 
     source: str
     start: float | None  # when it began to count
@@ -110,7 +112,7 @@ class DecisionOutcome(NamedTuple):
 
     @property
     def does_count(self) -> bool:
-        """Whether it is to be learned from some day: not of the holdout, and activated if it was deferred."""
+        """True if it is to be learned from some day: not of the holdout, and activated if it was deferred."""
         return self.source != "holdout" and self.start is not None
 
 

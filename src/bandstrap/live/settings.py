@@ -1,4 +1,4 @@
-"""What an experiment is told when it is created, checked: lengths of time, policies, and what may be changed later."""
+"""Settings of an experiment, checked when it is created: lengths of time, policies, and what may be changed later."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ class Settings:
 
     @property
     def is_linear(self) -> bool:
-        """Whether actions come with each decision; otherwise there are arms."""
+        """True if actions come with each decision; otherwise there are arms."""
         return not self.arms
 
     @property
     def is_contextual(self) -> bool:
-        """Whether a context comes with each decision, beside the arms."""
+        """True if a context comes with each decision, beside the arms."""
         return bool(self.arms) and plays_of(self.policy) == "contexts"
 
     @property
     def has_context(self) -> bool:
-        """Whether something comes with each decision that is stored with it: actions, or a context."""
+        """True if something comes with each decision that is stored with it: actions, or a context."""
         return self.is_linear or self.is_contextual
 
     @property
@@ -95,7 +95,7 @@ class Settings:
 
     @property
     def settle(self) -> Settle:
-        """When a decision is settled, and by which of its rewards."""
+        """Rule that says when a decision is settled, and by which of its rewards."""
         return Settle(self.window, self.aggregate, self.default_reward)
 
     def within_range(self, reward: object, parameter: str, owner: str) -> object:
@@ -432,6 +432,8 @@ def read_policy(policy: object, direction: Direction | None) -> tuple[str, Direc
                 policy, "one of bandstrap's, or of a class derived from bandstrap.Policy: others cannot be stored"
             )
         return call_of(description), direction or "max"
+    if getattr(policy, "needs_pickle", False):
+        raise unfit(policy, "one that can be stored: this one needs pickle, which runs code when it is read")
     if not isinstance(policy, Described):
         raise unfit(policy, "a name with options such as 'ucb1:sigma=2', or a policy without arms")
     if policy.arms or vars(policy).get("n_rewards"):
@@ -461,7 +463,7 @@ def described(call: str) -> LivePolicy:
 
 @functools.lru_cache(maxsize=256)
 def plays_of(call: str) -> str:
-    """What the policy of a call plays: arms, arms in contexts, or actions."""
+    """Kind of choices of the policy of a call: arms, arms in contexts, or actions."""
     return described(call).plays
 
 

@@ -26,7 +26,7 @@ IS_VOID = "EXISTS (SELECT 1 FROM live_void v WHERE v.decision = {})"
 
 
 class Settle(NamedTuple):
-    """When a decision is settled, and by which of its rewards."""
+    """Rule that says when a decision is settled, and by which of its rewards."""
 
     window: float | None  # seconds from the decision, or from its activation where it was deferred
     aggregate: Aggregate  # of several rewards under different keys
@@ -34,19 +34,19 @@ class Settle(NamedTuple):
 
     @property
     def on_arrival(self) -> bool:
-        """Whether a reward is learned when it comes; otherwise a decision is settled when its window closes."""
+        """True if a reward is learned when it comes; otherwise a decision is settled when its window closes."""
         return self.aggregate == "first" and self.default_reward is None
 
     def due(self, start: float) -> float:
-        """When a decision that begins to count at this time can be settled, whatever rewards come."""
+        """Time at which a decision that begins to count now can be settled, whatever rewards come."""
         return start if self.on_arrival or self.window is None else start + self.window
 
     def is_over(self, start: float | None, rewards: Sequence[float], now: float) -> bool:
-        """Whether a decision that began to count at ``start``, if it did, is settled by now."""
+        """Return whether a decision that began to count at ``start``, if it did, is settled by now."""
         return start is not None and (bool(rewards) if self.on_arrival else now >= self.due(start))
 
     def of(self, rewards: Sequence[float]) -> tuple[EntryKind, float | None]:
-        """What a decision is settled with whose rewards, in order of arrival, are these.
+        """Reward with which a decision is settled, given its rewards in order of arrival.
 
         >>> Settle(60.0, "sum", 0.0).of([1.0, 2.5]), Settle(60.0, "sum", 0.0).of([]), Settle(60.0, "last", None).of([])
         (('reward', 3.5), ('default', 0.0), ('nothing', None))

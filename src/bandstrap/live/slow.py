@@ -1,4 +1,4 @@
-"""Which policies become slower the longer an experiment lasts, and what to take instead."""
+"""Policies that become slower the longer an experiment lasts, and alternatives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def warn_if_slow(settings: Settings) -> None:
 
 
 def keeps_rewards(settings: Settings) -> bool:
-    """Whether rewards leave a trace in what grows with their number; it is tried, since settings may leave it unused.
+    """Return whether rewards leave a trace in what grows with their number; it is tried, since settings may leave it
+    unused.
 
     What a policy in a file keeps, its author knows.
     """

@@ -1,7 +1,8 @@
-"""How an experiment stands: its arms, its rewards, what it earns beyond its holdout, and what was changed."""
+"""Status of an experiment: its arms, its rewards, its lift over the holdout, and its changes."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
@@ -17,7 +18,7 @@ from bandstrap.engine.compiler.refusals import PolicyFailure
 from bandstrap.live import counting
 from bandstrap.live.chain import hash_of
 from bandstrap.live.changes import body_of
-from bandstrap.live.evidence import PREFIX
+from bandstrap.live.counters import EVER, Counters, Totals, totals_of
 from bandstrap.live.fold import LiveState, read_snapshot
 from bandstrap.live.history import CountHistory
 from bandstrap.live.settings import Settings, SettingValues
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 # Error probability of every interval.
 ALPHA = 0.05
 CONFIDENCE = f"{100 * (1 - ALPHA):g} %"
-# Seconds of the last day, and how many of the last decisions are looked at.
-DAY = 86_400.0
+# Last decisions that are looked at.
 RECENT = 1000
 # Rewards whose lag is looked at, the last ones.
 RECENT_REWARDS = 100_000
@@ -39,6 +39,9 @@ RECENT_REWARDS = 100_000
 MOST_CHANGES = 20
 # Periods with a holdout whose lift is told, the last ones.
 MOST_PERIODS = 10
+
+# Attempts to count while others void decisions.
+ATTEMPTS = 3
 
 ArmState = Literal["active", "new", "paused", "retired"]
 
@@ -83,7 +86,7 @@ class ArmStatus:
 
 @dataclasses.dataclass(frozen=True)
 class IntervalPromise:
-    """What the intervals of the arms' means are: a bound's name, and what it promises here."""
+    """Kind of intervals of the arms' means: a bound's name, and what it promises here."""
 
     method: str
     alpha: float
@@ -104,7 +107,7 @@ class Lag:
 
 @dataclasses.dataclass(frozen=True)
 class Lift:
-    """What units of the policy earned per decision, beyond those of the holdout.
+    """Lift: reward per decision of the policy's units beyond that of the holdout.
 
     Decisions without a reward, their own or the default, are left out.
 
@@ -178,7 +181,7 @@ class ChangeStatus:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Status(Displayed):
-    """How an experiment stands; printed, a few lines and a table of its arms.
+    """Status of an experiment; printed as, a few lines and a table of its arms.
 
     Times are seconds since 1970 by the database's clock.
 
@@ -223,7 +226,7 @@ class Status(Displayed):
     builds, changes
         What decided, and the last changes, the newest first.
     history
-        What was chosen and earned in stretches of time, for the pictures.
+        What was chosen and earned in time intervals, for the pictures.
     """
 
     name: str
@@ -276,7 +279,7 @@ class Status(Displayed):
 
     @property
     def is_linear(self) -> bool:
-        """Whether actions come with each decision; otherwise there are arms."""
+        """True if actions come with each decision; otherwise there are arms."""
         return "burn_in" not in self.settings
 
     def to_dict(self) -> dict[str, Any]:
@@ -290,31 +293,33 @@ class Status(Displayed):
 
 
 def status_of(experiment: Experiment) -> Status:
-    """How an experiment stands; see :meth:`bandstrap.live.Experiment.status`."""
+    """Status of an experiment; see :meth:`bandstrap.live.Experiment.status`."""
     experiment.refresh()
     store, row, settle = experiment.store, experiment.row, experiment.definition.settle
-    counts, changes = store.counts(row.id), store.changes(row.id)
-    time = counting.stretches(store, row.id, counts.now)
-    decided = counting.Decided()
-    tallies: dict[int, list[Tally]] = {}
-    n_defaults = n_open = n_unanswered = 0
+    changes = store.changes(row.id)
+    kept, totals, now = counted(experiment)
+    first = counting.first_decision(store, row.id)
+    time = None if first is None else counting.stretches(first, now, kept.level)
+    decided = copy.deepcopy(kept)
     lags: tuple[int, list[float]] = 0, []
+    of_day: Mapping[int, int] = {}
     recent: Mapping[int, int] = {}
     lifts: list[tuple[Lift, list[tuple[Tally, Tally]]]] = []
     if time is not None:
-        decided = counting.count_decisions(store, row.id, time, counts.now - DAY)
+        decided.lift_to(time.level)
+        day = now - counting.DAY
+        of_day = kept.since(store, row.id, day) + decided.count(store, row.id, EVER, totals.version, sys.maxsize, day)
         recent = counting.count_recent(store, row.id, RECENT)
-        tallies, n_defaults = counting.tally_rewards(store, row.id, time)
-        n_open, n_unanswered = counting.count_without_reward(store, row.id, settle, counts.now)
         lags = counting.find_lags(store, row.id, RECENT_REWARDS)
         if decided.by_source["holdout"]:
             for period in periods_of(experiment.definition, changes, row.created_at)[-MOST_PERIODS:]:
                 until = sys.maxsize if period.until is None else period.until
-                units = counting.tally_units(store, row.id, settle, period.since, until, counts.now, time)
+                units = counting.tally_units(store, row.id, settle, period.since, until, now, time)
                 lifts += [(lift, units)] if (lift := lift_of(period, units)) is not None else []
     experiment.refresh()  # of arms that others added meanwhile
     state = experiment.state
     labels = labels_of(state, decided)
+    tallies = {} if time is None else {arm: in_order(found, time) for arm, found in decided.learned.items()}
     indices, index_is = indices_of(state)
     weights, failure = weights_of(state)
     support = state.policy.support
@@ -326,24 +331,24 @@ def status_of(experiment: Experiment) -> Status:
         mode=state.mode,
         control=None if state.settings.control is None else str(state.settings.control),
         settings=shown_settings(state),
-        now=counts.now,
+        now=now,
         created_at=row.created_at,
         created_by=row.created_by,
-        version=counts.version,
+        version=totals.version,
         decisions=dict(sorted(decided.by_source.items())),
-        inactive=counts.waiting,
-        open=n_open,
-        unanswered=n_unanswered,
-        learned=counts.learned,
-        defaults=n_defaults,
-        voided=counts.voided,
-        rewards=counts.rewards,
-        late=counts.late,
-        pending=counts.due,
+        inactive=totals.inactive,
+        open=totals.open,
+        unanswered=totals.unanswered,
+        learned=totals.learned,
+        defaults=decided.defaults,
+        voided=totals.voided,
+        rewards=decided.rewards,
+        late=decided.late,
+        pending=totals.pending,
         unlearned=state.unlearned,
         unlearned_because=state.failure,
         undecided_because=failure,
-        arms=tuple(arm_statuses(state, labels, decided, recent, tallies, rewards, indices, weights)),
+        arms=tuple(arm_statuses(state, labels, decided, of_day, recent, tallies, rewards, indices, weights)),
         interval=interval_of(support),
         index_is=index_is,
         lag=lag_of(*lags),
@@ -356,8 +361,8 @@ def status_of(experiment: Experiment) -> Status:
         if time is None
         else CountHistory(
             time.ends,
-            {label: decided.chosen[arm] for arm, label in enumerate(labels)},
-            {label: tallies.get(arm, [Tally()] * counting.STRETCHES) for arm, label in enumerate(labels)},
+            {label: numbers_in_order(decided.chosen[arm], time) for arm, label in enumerate(labels)},
+            {label: tallies.get(arm, [Tally()] * time.size) for arm, label in enumerate(labels)},
             (),
         ),
     )
@@ -365,10 +370,39 @@ def status_of(experiment: Experiment) -> Status:
     return dataclasses.replace(found, history=dataclasses.replace(found.history, compared=compared))
 
 
+def counted(experiment: Experiment) -> tuple[Counters, Totals, float]:
+    """Counters of the past, numbers that hold now, and that moment; anew if a decision was voided between them."""
+    store, row = experiment.store, experiment.row
+    for _ in range(ATTEMPTS):
+        kept = experiment.counters
+        ((now,),) = store.ask(f"SELECT {store.now}")
+        totals = totals_of(store, row.id, experiment.definition.settle, kept, now)
+        if totals.voided == kept.n_voided:
+            break
+    return kept, totals, now
+
+
+def in_order(tallies: Mapping[int, Tally], time: counting.Stretches) -> list[Tally]:
+    """Tallies of all intervals."""
+    found = [Tally()] * time.size
+    for stretch, tally in tallies.items():
+        place = time.place(stretch)
+        found[place] = found[place].merged(tally)
+    return found
+
+
+def numbers_in_order(numbers: Mapping[int, int], time: counting.Stretches) -> list[int]:
+    """Numbers of all intervals."""
+    found = [0] * time.size
+    for stretch, n in numbers.items():
+        found[time.place(stretch)] += n
+    return found
+
+
 # --- arms ---------------------------------------------------------------------------------------------------------------
 
 
-def labels_of(state: LiveState, decided: counting.Decided) -> list[str]:
+def labels_of(state: LiveState, decided: Counters) -> list[str]:
     """Labels of arms, or the places of actions that were served."""
     if not state.settings.is_linear:
         return list(state.arms)
@@ -378,14 +412,15 @@ def labels_of(state: LiveState, decided: counting.Decided) -> list[str]:
 def arm_statuses(
     state: LiveState,
     labels: Sequence[str],
-    decided: counting.Decided,
+    decided: Counters,
+    of_day: Mapping[int, int],
     recent: Mapping[int, int],
     tallies: Mapping[int, Sequence[Tally]],
     rewards: Mapping[int, Floats] | None,
     indices: Mapping[str, float | None],
     weights: Sequence[float] | None,
 ) -> list[ArmStatus]:
-    """What is known of each arm."""
+    """Status of each arm."""
     is_linear = state.settings.is_linear
     found = []
     for arm, label in enumerate(labels):
@@ -399,7 +434,7 @@ def arm_statuses(
                 label=label,
                 state="active" if is_linear else state_of(state, arm),
                 decisions=decided.served[arm],
-                share_of_day=share(decided.of_day, arm),
+                share_of_day=share(of_day, arm),
                 share_of_recent=share(recent, arm),
                 weight=None if weights is None else weights[arm],
                 n_rewards=tally.n,
@@ -413,7 +448,7 @@ def arm_statuses(
 
 
 def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
-    """The chance of each arm, or why the policy has none; actions have theirs when they are given."""
+    """Probability of each arm, or why the policy has none; actions have theirs when they are given."""
     try:
         return None if state.settings.has_context else state.chances(state.active()).widths, None
     except PolicyFailure as failure:
@@ -421,7 +456,7 @@ def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
 
 
 def indices_of(state: LiveState) -> tuple[dict[str, float | None], str]:
-    """What the policy ranks its arms by, and what that is; actions are ranked when they are given."""
+    """Numbers by which the policy ranks its arms, and their name; actions are ranked when they are given."""
     if state.settings.is_linear:
         return {}, "index"
     table = state.policy.table()
@@ -430,7 +465,7 @@ def indices_of(state: LiveState) -> tuple[dict[str, float | None], str]:
 
 
 def state_of(state: LiveState, arm: int) -> ArmState:
-    """Whether an arm is served."""
+    """Return whether an arm is served."""
     is_new = state.rewards[arm] < state.rule.established
     return "new" if state.status[arm] == "active" and is_new else state.status[arm]
 
@@ -454,7 +489,7 @@ def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tu
 
 
 def interval_of(support: tuple[float, float]) -> IntervalPromise:
-    """Which interval the arms' means have, and what it promises."""
+    """Kind of interval of the arms' means, and its promise."""
     if np.isfinite(support).all():
         return IntervalPromise(
             "betting",
@@ -478,7 +513,7 @@ def interval_of(support: tuple[float, float]) -> IntervalPromise:
 
 
 def lag_of(n: int, quantiles: Sequence[float]) -> Lag | None:
-    """How long rewards took; ``None`` without any."""
+    """Lag of rewards; ``None`` without any."""
     if not n:
         return None
     return Lag(n, quantiles[49], quantiles[89], quantiles[98], quantiles[99], tuple(quantiles))
@@ -543,7 +578,7 @@ def shown_settings(state: LiveState) -> SettingValues:
 
 def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
     """The newest snapshot, tried out."""
-    newest = counting.newest_snapshot(experiment.store, experiment.row.id, PREFIX)
+    newest = counting.newest_snapshot(experiment.store, experiment.row.id)
     if newest is None:
         return None
     trouble = None
@@ -555,7 +590,7 @@ def snapshot_of(experiment: Experiment) -> SnapshotStatus | None:
 
 
 def builds_of(experiment: Experiment, decisions: Mapping[int, int]) -> tuple[BuildStatus, ...]:
-    """What decided, most often first."""
+    """Builds that decided, most often first."""
     found = []
     for id_, code, libraries, platform in experiment.store.ask("SELECT id, code, libraries, platform FROM live_build"):
         n = decisions.get(hash_of(id_), 0)

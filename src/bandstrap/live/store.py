@@ -1,4 +1,4 @@
-"""Where live experiments are kept: append-only tables, the same in SQLite and in PostgreSQL, and a queue.
+"""Storage of live experiments: append-only tables, the same in SQLite and in PostgreSQL, and a queue.
 
 Decisions and rewards are inserted by anybody at any time. What was learned is one ordered log for each experiment,
 ``live_learned``, with positions 1, 2, 3, ... without a gap. Transactions may commit in another order than they began, so
@@ -81,6 +81,7 @@ NEW_DECISION = (
     | dict.fromkeys(("version", "arm", "proposed", *SHARED), "int8")
     | {"propensity": "float8", "deferred": "bool"}
 )
+WEIGHTS, *_ = SHARED_PLACES = [list(NEW_DECISION).index(column) for column in SHARED]
 # Texts that are remembered, so that they are neither written nor read again.
 MOST_TEXTS = 10_000
 
@@ -385,7 +386,7 @@ class Store(Database):
 
     @reading
     def _due(self, experiment: int, version: int) -> tuple[bool, int, int | None]:
-        """Whether there is something to sequence, the newest version, and the link of the log at ``version``."""
+        """Return whether there is something to sequence, the newest version, and the link of the log at ``version``."""
         ((is_due, newest, identity, link),) = self._ask(
             f"SELECT EXISTS (SELECT 1 FROM live_pending WHERE experiment = ? AND due <= {self.now}), ({NEWEST}),"
             " (SELECT identity FROM live_experiment WHERE id = ?),"
@@ -497,7 +498,7 @@ class Store(Database):
 
     @reading
     def largest_reward(self, experiment: int, most: int) -> tuple[int, float]:
-        """How many of at most so many rewards there are, the last ones, and how large the largest is, up to its sign."""
+        """Number of the last rewards, up to a limit, and the largest absolute value among them."""
         ((n, largest),) = self._ask(
             "SELECT count(*), coalesce(max(abs(value)), 0.0) FROM"
             f" (SELECT value FROM live_reward w WHERE experiment = ? AND NOT {IS_VOID.format('w.decision')}"
@@ -665,7 +666,9 @@ class Store(Database):
 
     @abstractmethod
     def faults(self) -> list[str]:
-        """What the database finds wrong with itself, in sentences: rows that indexes lack, references that lead nowhere."""
+        """Faults that the database finds in itself, in sentences: rows that indexes lack, references that lead
+        nowhere.
+        """
 
     @reporting
     def ask(self, query: str, *parameters: object) -> list[DatabaseRow]:
@@ -765,7 +768,7 @@ class Store(Database):
         )
 
     def _outcomes(self, numbers: Iterable[int]) -> dict[int, DecisionOutcome]:
-        """What became of decisions."""
+        """Outcomes of decisions."""
         rows = self._ask_rows(
             f"SELECT r.number, d.source, {START}, a.at, l.seq, l.kind, l.reward, {IS_VOID.format('r.number')}, w.value,"
             " w.late FROM r LEFT JOIN live_decision d ON d.number = r.number"
@@ -785,7 +788,7 @@ class Store(Database):
 
 
 def is_server(target: object) -> bool:
-    """Whether an address is that of a server; otherwise it is the path of a file.
+    """Return whether an address is that of a server; otherwise it is the path of a file.
 
     Text that is neither for certain is refused, and not shown: it may hold a password. A path that begins with ``/`` or
     ``./``, or is given as a ``Path``, may have any name.
@@ -812,12 +815,15 @@ def is_server(target: object) -> bool:
 
 def pack(row: DecisionRow) -> tuple[list[object], dict[int, str]]:
     """The columns ``NEW_DECISION`` of a decision, and the texts that it shares with others, by their hashes."""
-    values = dict(zip(DecisionRow._fields[:-1], row, strict=False), own_weights=None)
+    values: list[object] = [None, *row[:-1]]
     if row.context is not None:
-        values |= {"own_weights": row.weights, "weights": None}
-    texts = {hash_of(text): text for column in SHARED if isinstance(text := values[column], str)}
-    values |= {column: hash_of(text) for column in SHARED if isinstance(text := values[column], str)}
-    return [values[column] for column in NEW_DECISION], texts
+        values[0], values[WEIGHTS] = row.weights, None
+    texts = {}
+    for place in SHARED_PLACES:
+        if isinstance(text := values[place], str):
+            values[place] = hash_of(text)
+            texts[hash_of(text)] = text
+    return values, texts
 
 
 def by_key(rows: Iterable[R], key: Callable[[R], Key]) -> dict[Key, R]:

@@ -22,7 +22,9 @@ class Tally(NamedTuple):
 
     @classmethod
     def of_scaled(cls, n: int, middle: float, spread: float, total: float, squares: float) -> Tally:
-        """From the sums of ``z = (y - middle) / spread`` and of ``z^2``: near 1, so that nothing overflows or cancels."""
+        """Make a tally from the sums of ``z = (y - middle) / spread`` and of ``z^2``: near 1, so that nothing
+        overflows or cancels.
+        """
         shift = total / n
         return cls(n, middle + spread * shift, max(squares - total * shift, 0.0) * spread * spread)
 

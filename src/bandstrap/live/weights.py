@@ -1,8 +1,8 @@
-"""From weights to a decision: pure functions of the seed, the version of the log and the decision's key.
+"""Choice of an arm from weights: pure functions of the seed, the version of the log and the decision's key.
 
-Chances are kept as whole numbers of 2^-53: the line from 0 to 2^53 is cut into one piece for each arm, and a hash of the
-decision's key, 53 bits of it, says which piece is hit. So a propensity, the length of a piece times 2^-53, is the chance
-of the arm exactly, not up to rounding, and every float that is logged is that number.
+Chances are kept as whole numbers of 2^-53: the line from 0 to 2^53 is cut into one piece for each arm, and a hash of
+the decision's key, 53 bits of it, says which piece is hit. So a propensity, the length of a piece times 2^-53, is the
+probability of the arm exactly, not up to rounding, and every float that is logged is that number.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ WHOLE = 1 << BITS
 
 def encoded(*parts: int | str) -> bytes:
     """Numbers and words as bytes, each behind its kind and length, so that different ones never look the same."""
-    words = []
-    for part in parts:
-        text = str(part)
-        length = len(text) if text.isascii() else len(text.encode())
-        words.append(f"{'i' if isinstance(part, int) else 's'}{length}:{text}")
+    # Whole numbers have no other characters than ASCII; most words neither.
+    words = [
+        f"i{len(text := str(part))}:{text}"
+        if isinstance(part, int)
+        else f"s{len(part) if part.isascii() else len(part.encode())}:{part}"
+        for part in parts
+    ]
     return "".join(words).encode()
 
 
@@ -72,7 +74,7 @@ def decision_id(name: str, key: str) -> str:
 
 
 def is_held_out(seed: int, name: str, unit: str, holdout: float) -> bool:
-    """Whether a unit belongs to the share that is given the control; a larger share contains a smaller one."""
+    """Return whether a unit belongs to the share that is given the control; a larger share contains a smaller one."""
     return holdout > 0 and hash_53(seed, name, "holdout", unit) < holdout * WHOLE
 
 
@@ -80,7 +82,7 @@ def is_held_out(seed: int, name: str, unit: str, holdout: float) -> bool:
 
 
 class ShareRule(NamedTuple):
-    """What limits the weights of arms: see :func:`shares`."""
+    """Rule that limits the weights of arms: see :func:`shares`."""
 
     floor: float
     burn_in: int
@@ -145,7 +147,7 @@ def mixed(floor: float, weights: Sequence[float]) -> list[float]:
 
 
 class ArmProbabilities(NamedTuple):
-    """Where the piece of each arm ends, in units of 2^-53, the last one at 2^53; and their lengths, exactly."""
+    """End of the interval of each arm in units of 2^-53, the last at 2^53; and their exact lengths."""
 
     ends: tuple[int, ...]
     widths: tuple[float, ...]

@@ -3,7 +3,7 @@
 With ``k`` of the ``n`` rewards at the higher value, ``p = k/n`` and ``gap`` the distance of the two values:
 
 * two-point weights: ``n^2 X / (gap (high - low)) = (n - k) J - k M`` with independent ``J ~ Bin(k, pi)``,
-  ``M ~ Bin(n - k, pi)``, and ``low``, ``high``, ``pi = P(high)`` the weight's law (Rademacher: -1, 1, 1/2);
+  ``M ~ Bin(n - k, pi)``, and ``low``, ``high``, ``pi = P(high)`` the weight's distribution (Rademacher: -1, 1, 1/2);
 * Efron's weights: ``n X / gap = Bin(n, p) - k``.
 
 So a tail costs O(n), and the quantile is an integer bisection. Up to 50 rewards nothing is rounded: Rademacher weights have
@@ -11,8 +11,9 @@ dyadic probabilities, and Efron's resamples are counted.
 
 In compiled loops, for random signs, it is a difference of two counts of coins. With ``few`` rewards at one value and
 ``many`` at the other, ``n^2 X/gap = many F - few M``, where ``F`` and ``M`` are the independent sums of ``few`` and
-``many`` signs. Tables hold the upper halves of both laws, as far as 5.5 standard deviations: 4e-8 of a law is left out,
-for a tail in O(sqrt n). So the two ways differ far out, and neither can stand for the other.
+``many`` signs. Tables hold the upper halves of both distributions, as far as 5.5 standard deviations: 4e-8 of a
+distribution is left out, for a tail in O(sqrt n). So the two ways differ far out, and neither can stand for the
+other.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ TABLE = 264
 
 
 def is_two_valued(sample: Floats) -> np.ndarray:
-    """Which rows of ``sample`` take exactly two values."""
+    """Rows of ``sample`` that take exactly two values."""
     low = sample.min(axis=-1, keepdims=True)
     high = sample.max(axis=-1, keepdims=True)
     two: np.ndarray = ((sample == low) | (sample == high)).all(axis=-1) & (low != high)[..., 0]
@@ -116,7 +117,7 @@ def quantiles(law: int, sample: Floats, levels: Floats) -> Floats:
 
 @jitable
 def half_length(n: int) -> int:
-    """How many values from the middle up are in the table of ``n`` signs."""
+    """Number of values, from the middle up, in the table of ``n`` signs."""
     return min(n // 2, math.ceil(2.75 * math.sqrt(n))) + 1
 
 

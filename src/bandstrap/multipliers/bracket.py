@@ -15,7 +15,7 @@ Bracket = tuple[float, float, float, float, int]
 
 @jitable
 def next_point(bracket: Bracket) -> float:
-    """Where to evaluate next."""
+    """Point to evaluate next."""
     low, low_gap, high, high_gap, _ = bracket
     if high_gap > -math.inf:
         x = (low * high_gap - high * low_gap) / (high_gap - low_gap)

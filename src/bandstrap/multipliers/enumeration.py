@@ -1,9 +1,10 @@
 """Exact quantiles of ``X = sum_i a_i w_i`` by enumeration of the weights.
 
 Two ways, both exact. Where the tail holds few of the ``2^n`` signed sums, those are built from the top
-(:func:`list_sums`). Otherwise the terms are split in two halves whose laws are enumerated and sorted, and pairs are
-counted by binary search (meet in the middle), so that n = 40 needs two arrays of ``2^20`` instead of one of ``2^40``.
-Sums are doubles; those of subsets, which must not be too small by a rounding, are whole numbers in ``subset_count.py``.
+(:func:`list_sums`). Otherwise the terms are split in two halves whose distributions are enumerated and sorted, and
+pairs are counted by binary search (meet in the middle), so that n = 40 needs two arrays of ``2^20`` instead of one of
+``2^40``. Sums are doubles; those of subsets, which must not be too small by a rounding, are whole numbers in
+``subset_count.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bandstrap.engine.compiler.kernel import entry, jitable
 from bandstrap.multipliers.binomial import binomial_probabilities
 from bandstrap.multipliers.weights import EFRON, RADEMACHER, TWO_POINT
 
-# Log2 of the most sums that are enumerated, by law: two halves of 2^20, or of C(23, 8) resamples of 16 rewards.
+# Log2 of the most sums that are enumerated, by distribution: two halves of 2^20, or of C(23, 8) resamples of 16 rewards.
 MOST_BITS = dict.fromkeys(TWO_POINT, 40) | {EFRON: 16}
 # Signed sums are listed from the top while the tail holds fewer than this many.
 MOST_EXTREME = 4096
@@ -30,7 +31,7 @@ MOST_LISTED = 1 << 12
 
 @jitable
 def without_zeros(magnitudes: Floats) -> Floats:
-    """The positive part of ascending ``magnitudes``: a zero term leaves the law as it is."""
+    """The positive part of ascending ``magnitudes``: a zero term leaves the distribution as it is."""
     zeros = 0
     while zeros < magnitudes.size and magnitudes[zeros] == 0.0:
         zeros += 1
@@ -70,7 +71,7 @@ def list_sums(room: Floats, terms: Floats, n: int, most: int) -> int:
 
 @jitable
 def extreme_rank(n: int, level: float) -> int:
-    """How many of the ``2^n`` sums lie beyond the quantile, counted from the nearer end."""
+    """Number of the ``2^n`` sums beyond the quantile, counted from the nearer end."""
     if n > 52:  # more sums than a double can count
         return 1 << 62
     sums = 2.0**n
@@ -80,7 +81,7 @@ def extreme_rank(n: int, level: float) -> int:
 
 @jitable
 def is_extreme(n: int, level: float) -> bool:
-    """Whether the tail holds few enough sums to list them."""
+    """Return whether the tail holds few enough sums to list them."""
     return extreme_rank(n, level) < MOST_EXTREME
 
 
@@ -95,7 +96,7 @@ def extreme_quantile(magnitudes: Floats, level: float) -> float:
 def extreme_quantile_in(room: Floats, magnitudes: Floats, n: int, level: float) -> float:
     """See :func:`extreme_quantile`; of the first ``n`` magnitudes, with two rows of room for the sums beyond and one more.
 
-    The sums from the top are ``sum a - 2 (subset sums from the bottom)``, and the law is symmetric.
+    The sums from the top are ``sum a - 2 (subset sums from the bottom)``, and the distribution is symmetric.
     """
     total = 0.0
     for i in range(n):
@@ -131,7 +132,8 @@ class HalfLaw:
 
 
 def grouped_law(groups: list[tuple[float, int]], law: int) -> HalfLaw:
-    """Law of ``sum_i a_i w_i`` for two-point weights; ``groups`` holds each distinct ``a`` and how often it occurs.
+    """Distribution of ``sum_i a_i w_i`` for two-point weights; ``groups`` holds each distinct ``a`` and how often it
+    occurs.
 
     Equal terms share one binomial count of high weights, so a group of ``c`` terms has ``c + 1`` values, not ``2^c``.
     """
@@ -159,7 +161,7 @@ def count_bits(terms: Floats, law: int) -> float:
 
 
 def crowd_width(terms: Floats) -> Floats:
-    """How far apart terms of a crowd may be, per row: moved to its middle, all of them move a sum by ``CLOSE`` at most."""
+    """Largest width of a crowd of terms, per row: moved to its middle, all of them move a sum by ``CLOSE`` at most."""
     width: Floats = 2.0 * CLOSE / terms.shape[-1] * np.sqrt((terms**2).sum(axis=-1))
     return width
 
@@ -199,7 +201,7 @@ def split(groups: list[tuple[float, int]]) -> tuple[list[tuple[float, int]], lis
 
 
 def resampled_law(terms: Floats, n_draws: int) -> HalfLaw:
-    """Law of the sum of ``n_draws`` draws with replacement from ``terms``: one value per multiset.
+    """Distribution of the sum of ``n_draws`` draws with replacement from ``terms``: one value per multiset.
 
     In place of its probability stands the number of orders it can be drawn in, a whole number.
     """

@@ -1,8 +1,8 @@
 """Cornish-Fisher quantiles from power sums alone: constant time and memory, for large samples.
 
-The cumulants of ``X = (1/n) sum w_i (y_i - ybar)`` are those of one weight times power sums of the residuals, so the law
-of ``X`` is summarised by the central moments ``m_r = (1/n) sum (y_i - ybar)^r``. With standardised cumulants ``g_r`` and
-``z`` the normal quantile,
+The cumulants of ``X = (1/n) sum w_i (y_i - ybar)`` are those of one weight times power sums of the residuals, so the
+distribution of ``X`` is summarised by the central moments ``m_r = (1/n) sum (y_i - ybar)^r``. With standardised
+cumulants ``g_r`` and ``z`` the normal quantile,
 
 * symmetric weights: ``q/sd = z + g4/24 (z^3 - 3z) + g6/720 (z^5 - 10z^3 + 15z) - g4^2/384 (3z^5 - 24z^3 + 29z)``;
 * skewed weights: ``q/sd = z + g3/6 (z^2 - 1) + g4/24 (z^3 - 3z) - g3^2/36 (2z^3 - 5z)``.
@@ -25,8 +25,8 @@ from bandstrap.engine.compiler.kernel import jitable
 from bandstrap.multipliers import inversion
 from bandstrap.multipliers.weights import EFRON, GAUSSIAN, largest_sum
 
-# The third, fourth and sixth cumulant of one weight, by law, but for Efron's, which are not independent; the sixth only
-# where odd ones vanish.
+# The third, fourth and sixth cumulant of one weight, by distribution, but for Efron's, which are not independent; the
+# sixth only where odd ones vanish.
 WEIGHT_CUMULANTS = ((0.0, -2.0, 16.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (2.0, 6.0, 0.0), (1.0, -1.0, 0.0))
 # Trusted while the first-order correction is below this share of the larger of z and 1 ...
 FIRST_ORDER_SHARE = 0.1

@@ -1,4 +1,4 @@
-r"""Quantiles of ``X = sum_i a_i w_i`` by inverting its transform: as sure on lumps and lattices as on smooth laws.
+r"""Quantiles of ``X = sum_i a_i w_i`` by inverting its transform: as sure on lumps and lattices as on smooth distributions.
 
 With ``W`` an independent normal of mean 0 and a small standard deviation ``d``, the tail of ``X + W`` is an integral on a
 line ``c + i t``, see ``trapezoid.py``. A saddlepoint says where ``c`` should be, and the transform is computed once per
@@ -64,7 +64,7 @@ from bandstrap.multipliers.weights import (
     largest_sum,
 )
 
-# Standard deviation of W, as a share of the quantile; near the middle of the law, of its standard deviation.
+# Standard deviation of W, as a share of the quantile; near the middle of the distribution, of its standard deviation.
 SMOOTHING = 0.001
 # Upward, W is counted on to exceed minus this many of its standard deviations, but for the chance MISSED. A share of the
 # level that is lost moves a quantile from one lump to the next where the level is so near to the tail between them.
@@ -93,10 +93,10 @@ SLACK = 1e-6
 
 @jitable
 def prepare_terms(law: int, a: Floats, c: float, terms: Floats) -> float:
-    """What the transform on the line ``c + i t`` needs of each term; returns what ``X`` is counted from.
+    """Prepare each term for the transform on the line ``c + i t``; returns the origin of ``X``.
 
-    Two-point weights: the tilted chance of the higher point, and the distance of the points. Efron's: the tilted chance of
-    a reward, and its place. Exponential weights: ``a/(1 - c a)``.
+    Two-point weights: the tilted probability of the higher point, and the distance of the points. Efron's: the tilted
+    probability of a reward, and its place. Exponential weights: ``a/(1 - c a)``.
     """
     chances, speeds = terms[CHANCE], terms[SPEED]
     if law == EFRON:
@@ -279,7 +279,7 @@ def log_chance_of_largest(law: int, a: Floats) -> float:
 
 @jitable
 def end_of_transform(law: int, a: Floats) -> float:
-    """Where ``M`` ends on the right: for exponential weights where ``1 - s a_i`` is 0, for the others nowhere."""
+    """Right end of ``M``: for exponential weights where ``1 - s a_i`` is 0, for the others nowhere."""
     if law != EXPONENTIAL:
         return math.inf
     top = 0.0
@@ -313,7 +313,7 @@ def chernoff_tilt(law: int, a: Floats, level: float, deviation: float, start: fl
 
 @jitable
 def upper_inverted(law: int, a: Floats, level: float, z: float, upward: bool) -> float:
-    """Quantile of ``sum_i a_i w_i`` at a level whose normal quantile ``z`` is not below the middle of the law."""
+    """Quantile of ``sum_i a_i w_i`` at a level whose normal quantile ``z`` is not below the middle of the distribution."""
     scale = math.sqrt(variance(a))
     most = largest_sum(law, a)
     if math.log(level) < log_chance_of_largest(law, a):
@@ -386,7 +386,7 @@ def inverted_on_line(law: int, a: Floats, level: float, c: float, guess: float, 
 def inverted_quantile(law: int, a: Floats, level: float, z: float, upward: bool) -> float:
     """Quantile of ``sum_i a_i w_i`` at ``level``, whose normal quantile is ``z``; not below the exact one if ``upward``.
 
-    Upward is for symmetric weights: below the middle of their law 0 will do.
+    Upward is for symmetric weights: below the middle of their distribution 0 will do.
     """
     k2 = variance(a)
     if k2 <= 0.0 or (upward and z < 0.0):

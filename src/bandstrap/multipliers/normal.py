@@ -1,4 +1,4 @@
-"""The standard normal law in compiled loops, where SciPy cannot go."""
+"""The standard normal distribution in compiled loops, where SciPy cannot go."""
 
 from __future__ import annotations
 

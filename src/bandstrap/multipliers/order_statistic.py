@@ -129,7 +129,8 @@ FIRST_STEP, N_STEPS, STEPS_TO_ONE = 8, 1024, 16384.0
 
 
 def tabulate_quantiles(factor: float) -> Floats:
-    """What rough normal quantiles at ``1/factor`` times the tail probability of a sum do not exceed, by steps of the sum.
+    """Values that rough normal quantiles at ``1/factor`` times the tail probability of a sum do not exceed, by steps
+    of the sum.
 
     Quantiles fall as the sum rises, so the one at the lower end of a step, and what two rough ones may be off, holds for
     all of it.
@@ -140,7 +141,7 @@ def tabulate_quantiles(factor: float) -> Floats:
 
 @inlined
 def quantile_bound(table: Floats, factor: float, total: float) -> float:
-    """What the rough normal quantile at ``1/factor`` times the tail probability of a sum does not exceed."""
+    """Value that the rough normal quantile at ``1/factor`` times the tail probability of a sum does not exceed."""
     step = int(min(total * STEPS_TO_ONE, N_STEPS))
     is_tabled = FIRST_STEP <= step < N_STEPS
     return float(table[step]) if is_tabled else rough_normal_quantile(level_of_sum(total) / factor)

@@ -42,7 +42,7 @@ METHOD_LAWS: dict[Method, tuple[int, ...]] = {
     "monte-carlo": (RADEMACHER, GAUSSIAN, EFRON, EXPONENTIAL, MAMMEN),
 }
 
-# Log2 of the most sums that "auto" enumerates, by law: milliseconds, not seconds.
+# Log2 of the most sums that "auto" enumerates, by distribution: milliseconds, not seconds.
 AUTO_ENUMERATES = {RADEMACHER: 24, MAMMEN: 28, EFRON: 10}
 
 
@@ -121,9 +121,9 @@ def bootstrap_quantile(
             Where ``X`` has a gap just beside the level, that is said of the exact quantile at a level ``a`` that differs by
             a thousandth: it may lie on the other side of the gap.
         ``"saddlepoint"``
-            A few passes over the sample at any level. With Rademacher weights the relative error is below 0.5 % from 24
-            rewards of a continuous law on, and tens of per cent where the rewards crowd at few places; with skewed weights
-            a few per cent at 24 rewards, more with outliers.
+            A few passes over the sample at any level. With Rademacher weights the relative error is below 0.5 % from
+            24 rewards of a continuous distribution on, and tens of per cent where the rewards crowd at few places;
+            with skewed weights a few per cent at 24 rewards, more with outliers.
         ``"expansion"``
             Cornish-Fisher from power sums. Warns where it cannot be trusted, which includes wherever it is more than
             0.5 % from ``"inversion"``, and cuts its corrections where they are large.
@@ -246,7 +246,7 @@ def quantiles(
                 ordered = np.sort(row) if generator is None else row
                 out[i] = monte_carlo.quantiles(law, ordered[None], flat, n_resamples, own)[0]
     with np.errstate(over="ignore"):  # a quantile beyond the largest float is infinite
-        out = np.ldexp(out, exponents[:, None]) + 0.0  # and none is -0, as those of a mirrored law may be
+        out = np.ldexp(out, exponents[:, None]) + 0.0  # and none is -0, as those of a mirrored distribution may be
     shape = rewards.shape[:-1]
     return Quantiles(out.reshape(shape + levels.shape), methods.reshape(shape))
 
@@ -274,7 +274,7 @@ def scaled_residuals(rows: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def chosen_methods(law: int, rows: Floats, residuals: Floats) -> np.ndarray:
-    """What "auto" uses for each row."""
+    """Method that "auto" uses for each row."""
     if law == GAUSSIAN:
         return np.full(len(rows), "closed-form", dtype=object)
     methods = np.full(len(rows), "inversion", dtype=object)

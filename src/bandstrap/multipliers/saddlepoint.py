@@ -46,7 +46,7 @@ N_NODES = 128
 
 @jitable
 def cumulants(law: int, a: Floats, s: float) -> tuple[float, float, float]:
-    """``K(s), K'(s), K''(s)`` of ``sum_i a_i w_i``; ``a`` sums to zero for the laws that are not centred."""
+    """``K(s), K'(s), K''(s)`` of ``sum_i a_i w_i``; ``a`` sums to zero for the distributions that are not centred."""
     k0 = 0.0
     k1 = 0.0
     k2 = 0.0
@@ -111,7 +111,7 @@ def sum_of(a: Floats) -> float:
 
 @jitable
 def variance(a: Floats) -> float:
-    """``K''(0)``, the same for all laws."""
+    """``K''(0)``, the same for all distributions."""
     squares = 0.0
     for i in range(a.size):
         squares += a[i] * a[i]
@@ -209,7 +209,7 @@ def saddlepoint_quantile(law: int, a: Floats, z: float) -> float:
 
 @jitable
 def count_dominating(magnitudes: Floats) -> int:
-    """How many of the largest terms are enumerated; ``magnitudes`` ascend."""
+    """Number of the largest terms that are enumerated; ``magnitudes`` ascend."""
     below = np.zeros(magnitudes.size + 1)
     for i in range(magnitudes.size):
         below[i + 1] = below[i] + magnitudes[i] * magnitudes[i]
@@ -307,7 +307,7 @@ def conditioned_quantiles(magnitudes: Floats, n_dominating: int, levels: Floats,
     rest_total = sum_of(rest)
     total = sum_of(magnitudes)
     for k in range(levels.size):
-        tail_level = min(levels[k], 1.0 - levels[k])  # the law is symmetric
+        tail_level = min(levels[k], 1.0 - levels[k])  # the distribution is symmetric
         target = math.log(tail_level)
         bracket = (-total, -target, total, -math.inf, 0)  # at the far left the tail is 1, at the far right 0
         x = total

@@ -37,7 +37,7 @@ ROWS = 5
 
 
 class Counting(NamedTuple):
-    """How closely rewards are put on a lattice, and how many subsets of them are counted.
+    """Resolution of the lattice of rewards, and number of subsets that are counted.
 
     Rewards on no lattice become whole numbers of ``bits``, and their quantile one of ``q`` times these. A lattice has at
     most ``most_steps``. Few values have at most ``most_grouped`` numbers of times. Others are counted if ``one_by_one``,
@@ -54,7 +54,8 @@ class Counting(NamedTuple):
 
 @jitable
 def count_above(scaled: Floats, x: float, most: float, n_listed: int, room: Floats) -> float:
-    """How many non-empty subsets of ascending whole numbers have a mean above ``x``; beyond ``most`` any larger number.
+    """Number of non-empty subsets of ascending whole numbers have a mean above ``x``; beyond ``most`` any larger
+    number.
 
     Of all sums of ``scaled_i - x`` the largest is that of the positive ones. Every other subset differs from theirs in some
     terms, and its sum falls short by the gaps ``|scaled_i - x|`` of these: it is above ``x`` if they add up to less than
@@ -132,7 +133,7 @@ def group(m: Floats, values: Floats, counts: Floats) -> int:
 
 @jitable
 def grouped_cost(counts: Floats) -> float:
-    """How many terms :func:`grouped_tail` adds up."""
+    """Number of terms that :func:`grouped_tail` adds up."""
     cost = 1.0
     most = 0.0
     for i in range(counts.size):
@@ -197,7 +198,7 @@ def grouped_tail(
             least = 0 if s > 0.0 else int(min(math.floor(-s / a_last) + 1.0, c_last + 1.0))
             total += products[size] * beyond[least]
         elif s > 0.0:
-            # s + j a > 0 for j < s/|a|; the law of j is the same from both ends
+            # s + j a > 0 for j < s/|a|; the distribution of j is the same from both ends
             most = float(c_last) if a_last == 0.0 else min(math.ceil(s / -a_last) - 1.0, float(c_last))
             total += products[size] * beyond[c_last - int(most)]
         v = size - 1  # the next numbers of times
@@ -211,7 +212,7 @@ def grouped_tail(
 
 @jitable
 def allowed_subsets(n: int, level: float) -> float:
-    """How many non-empty subsets may lie above: ``floor(level 2^n) - 1``, because the empty one always does.
+    """Number of non-empty subsets that may lie above: ``floor(level 2^n) - 1``, because the empty one always does.
 
     The product with a power of two is exact.
     """
@@ -220,7 +221,9 @@ def allowed_subsets(n: int, level: float) -> float:
 
 @jitable
 def allowed_mass(counts: Floats, n: int, level: float) -> float:
-    """What :func:`grouped_tail` may amount to: a number of subsets, or a probability less what rounding may have taken."""
+    """Largest allowed value of :func:`grouped_tail`: a number of subsets, or a probability less what rounding may
+    have taken.
+    """
     if n <= MOST_EXACT:
         return allowed_subsets(n, level)
     return (level - 0.5**n) * (1.0 - (4.0 * n + grouped_cost(counts)) * ROUNDING)
@@ -280,7 +283,7 @@ def grouped_step(
 
 @jitable
 def listed_step(scaled: Floats, low: float, allowed: float, many: float, room: Floats) -> tuple[float, float, float]:
-    """As :func:`grouped_step`, subset by subset: of ``q`` times the whole numbers.
+    """Do as :func:`grouped_step`, subset by subset, for ``q`` times the whole numbers.
 
     The last count may be any number above ``allowed`` up to the true one.
     """

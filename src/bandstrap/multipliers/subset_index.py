@@ -52,7 +52,7 @@ def counted_index(y: Floats, mean: float, subsets: float, room: Floats) -> tuple
 
 @jitable
 def lump_gap(y: Floats) -> float:
-    """How far sums of rewards that crowd near a few values jump; 0 where they crowd nowhere; ``y`` ascends.
+    """Jump of sums of rewards that crowd near a few values; 0 where they crowd nowhere; ``y`` ascends.
 
     Rewards are cut into lumps at their wide gaps. Sums jump by the least distance ``g`` of neighbouring lumps, blurred by
     the deviation ``d`` of rewards within lumps: the jumps' part of the characteristic function is about

@@ -1,7 +1,7 @@
 r"""A tail of the random-subset mean that is never below the exact one, for samples too large to count.
 
 With ``v_i = y_i - x`` and ``S`` the sum of the ``v_i`` that are in, a subset's mean exceeds ``x`` when ``S > 0``. An
-independent normal ``W`` with mean ``3.25 d`` and a small standard deviation ``d`` is non-negative but for a chance
+independent normal ``W`` with mean ``3.25 d`` and a small standard deviation ``d`` is non-negative but for a probability
 ``e = P(W < 0)``, so that
 
 .. math:: P(S \ge 0) (1 - e) \le P(S + W > 0) = \frac{1}{2\pi} \int \frac{M(c + i t)}{c + i t} dt
@@ -14,7 +14,7 @@ over some of the rewards is tiny its modulus is a bound too; both are added. So 
 The terms of ``inversion.py`` stay where they are; the ``v_i`` move with ``x``, and the transform is another at each.
 
 To decide whether the tail at one ``x`` is above a level, a lower bound will often do, and a coarse one is cheap
-(:func:`certain_tail`): a ``W`` of mean ``-3.25 d`` is positive but for the same chance ``e``, so that
+(:func:`certain_tail`): a ``W`` of mean ``-3.25 d`` is positive but for the same probability ``e``, so that
 ``P(S >= 0) >= P(S + W > 0) - e``, and every error is subtracted instead.
 """
 

@@ -42,7 +42,7 @@ ENUMERATION, GROUPED, INVERSION = range(3)
 
 @jitable
 def is_counted(n: int, level: float) -> bool:
-    """Whether subsets are counted one by one."""
+    """Return whether subsets are counted one by one."""
     return n <= MOST_COUNTED or (n <= MOST_COUNTED_FAR and level * 2.0**n < FEW_SUBSETS)
 
 

@@ -1,12 +1,12 @@
-r"""The law of a sum of signs as a sum of waves: its characteristic function, inverted.
+r"""The distribution of a sum of signs as a sum of waves: its characteristic function, inverted.
 
 A sum :math:`S = \sum \pm a_i` has the characteristic function :math:`\varphi(u) = \prod \cos(a_i u)`. On an interval of
-half length :math:`H` that holds all of the law that counts, its tail is the Fourier series
+half length :math:`H` that holds all of the distribution that counts, its tail is the Fourier series
 
 .. math:: P(S > x) = \frac12 - \frac{x}{2H} - \sum_{j \ge 1} \frac{\varphi(u_j)}{\pi j} \sin(u_j x), \qquad u_j = \pi j/H
 
-Where the law is smooth, twenty waves are enough. Where it is lumpy, waves never end; then it is blurred by a narrow normal
-law, whose variance is taken out again by scaling.
+Where the distribution is smooth, twenty waves are enough. Where it is lumpy, waves never end; then it is blurred by a
+narrow normal distribution, whose variance is taken out again by scaling.
 
 The largest terms are factors of :math:`\varphi` one by one. All others, however many, go in by their power sums:
 :math:`\log \cos v = -v^2/2 - v^4/12 - v^6/45 - \dots`
@@ -196,7 +196,7 @@ def wave_quantile(waves: Floats, n_waves: int, half: float, start: float, level:
             gap = math.log(tail / level)
             after = x + gap * tail / density / max(1.0 + 0.5 * gap * (1.0 + slope * tail / (density * density)), 0.5)
         inside = low <= after <= high
-        # A step from this near leaves the third power of the gap, or less than it on a step of the law.
+        # A step from this near leaves the third power of the gap, or less than it on a step of the distribution.
         if inside and abs(tail - level) <= 0.003 * level:
             return after
         if high - low <= 1e-9 * half:

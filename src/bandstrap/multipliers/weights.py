@@ -1,6 +1,6 @@
-"""The laws of the bootstrap weights, and random draws from them.
+"""The distributions of the bootstrap weights, and random draws from them.
 
-Every law has mean 0 and variance 1 after centring (for ``efron``, jointly: counts minus one), so that
+Every distribution has mean 0 and variance 1 after centring (for ``efron``, jointly: counts minus one), so that
 ``X = (1/n) sum_i w_i (y_i - ybar)`` has mean 0 and variance close to ``V/n`` given the sample.
 
 ============== ================================================== ===========================================
@@ -34,7 +34,7 @@ MAMMEN_LOW = (1 - math.sqrt(5)) / 2
 MAMMEN_HIGH = (1 + math.sqrt(5)) / 2
 MAMMEN_LOW_PROBABILITY = (math.sqrt(5) + 1) / (2 * math.sqrt(5))
 
-# The two values and P(larger value) of the two-point laws.
+# The two values and P(larger value) of the two-point distributions.
 TWO_POINT = {
     RADEMACHER: (-1.0, 1.0, 0.5),
     MAMMEN: (MAMMEN_LOW, MAMMEN_HIGH, 1 - MAMMEN_LOW_PROBABILITY),

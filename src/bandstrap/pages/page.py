@@ -46,7 +46,7 @@ def render_page(
 
 
 def shown(value: object) -> Any:
-    """What is put into a template: text without control characters; what is HTML already stays as it is."""
+    """Value put into a template: text without control characters; what is HTML already stays as it is."""
     return visible(value, keep="\n\t") if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

@@ -55,7 +55,7 @@ YEAR = 2026
 
 
 class Reason(Strict):
-    """Why claims are not reproduced, in a sentence, and the errata that say more."""
+    """Reason why claims are not reproduced, in a sentence, and the errata that say more."""
 
     claims: tuple[str, ...]
     errata: tuple[str, ...]
@@ -188,7 +188,7 @@ def short_title(title: str) -> str:
 
 
 def shown_counts(reproduction: Reproduction) -> dict[str, dict[str, int]]:
-    """How many claims of the paper, and how many of ours, had which verdict, those that were not checked among them."""
+    """Number of claims of the paper, and of ours, per verdict, unchecked ones included."""
     titles = {"paper": "Claims of the paper", "ours": "Claims of ours"}
     counts = {}
     for whose, found in reproduction.counts.items():
@@ -206,7 +206,7 @@ def by_section(claims: list[Claim], findings: dict[Claim, Finding]) -> dict[str,
 
 
 def resting_on(reproduction: Reproduction) -> dict[str, list[tuple[Claim, Finding]]]:
-    """For each chapter the claims that rest on its panels."""
+    """Claims that rest on the panels of each chapter."""
     return {
         chapter.name: [
             (claim, finding)

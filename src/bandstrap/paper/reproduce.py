@@ -107,7 +107,7 @@ class Reproduction:
 
     @property
     def answers(self) -> list[tuple[Claim, Finding]]:
-        """What was found about the claims on what was asked for."""
+        """Findings about the claims on the chapters that were asked for."""
         panels = {
             panel.panel.name for chapter in self.chapters if chapter.name in self.asked for panel in chapter.panels
         }
@@ -115,7 +115,7 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """How many claims of the paper, and how many of ours, had which verdict."""
+        """Number of claims of the paper, and of ours, per verdict."""
         of = {
             whose: [finding.verdict for claim, finding in self.findings if claim.ours == ours]
             for whose, ours in (("paper", False), ("ours", True))
@@ -124,7 +124,7 @@ class Reproduction:
 
     @property
     def summary(self) -> str:
-        """How many claims of the paper, and how many of ours, had which verdict, in one line."""
+        """Number of claims of the paper, and of ours, per verdict, in one line."""
         texts = []
         for whose, counts in self.counts.items():
             total = sum(counts.values())
@@ -141,7 +141,7 @@ class Reproduction:
 
     @property
     def undecided(self) -> list[tuple[Claim, Finding]]:
-        """What was found about claims that nothing was decided on, among those asked for."""
+        """Findings about undecided claims among those asked for."""
         return [(claim, finding) for claim, finding in self.answers if finding.verdict == UNDECIDED]
 
     @property
@@ -151,7 +151,7 @@ class Reproduction:
 
     @property
     def caution(self) -> str:
-        """What few replications mean; empty if they are not few."""
+        """Caution about few replications; empty if they are not few."""
         if self.replications >= FULL:
             return ""
         return (
@@ -161,7 +161,7 @@ class Reproduction:
 
     @property
     def gaps(self) -> str:
-        """Which chapters are not there, in a sentence; empty if all are."""
+        """Missing chapters, in a sentence; empty if all are."""
         if not self.lack:
             return ""
         titles = ", ".join(short_title(experiment.title) for experiment in self.lack)
@@ -262,7 +262,7 @@ def finish_chapters(
 
 
 def pictures_of(name: str, experiment: ExperimentSpec, folder: Path) -> Pictures:
-    """Where the pictures of a chapter are."""
+    """Files of the pictures of a chapter."""
     first = {panel.drawn_on: panel.name for panel in reversed(experiment.panels)}
     drawn = dict.fromkeys(panel.drawn_on for panel in experiment.panels)
     panels = tuple(folder / f"{name}-{first[axes]}.svg" for axes in drawn)
@@ -337,7 +337,7 @@ def state(shows: str, pictures: Sequence[Path]) -> bytes:
 
 
 def read(path: Path) -> bytes:
-    """What a file holds; nothing if there is none."""
+    """Content of a file; nothing if there is none."""
     return path.read_bytes() if path.is_file() else b""
 
 

@@ -63,7 +63,7 @@ class Sentence(Strict):
 
     @property
     def where(self) -> str:
-        """Where it stands."""
+        """Place in the paper."""
         part = self.part if self.part == "Abstract" else f"section {self.part}"
         part = f"supplement {self.part}" if self.part[0] in "ABCDEF" and self.part != "Abstract" else part
         return f"{part}, {self.place}" if self.place else part

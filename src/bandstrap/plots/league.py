@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -18,16 +18,30 @@ from bandstrap.plots.style import LONGEST_NAME, literal
 COLOURS = colormaps["Blues"]
 # Multiples from here on are as dark as it gets.
 DARKEST = 10.0
+NIGHT = "#131416"
+AT_NIGHT = LinearSegmentedColormap.from_list("at night", [NIGHT, "#0b4a7a", "#8fc7ee"])
 INK, PAPER, FAINT, RULE = "#000000", "#ffffff", "#57606a", "#d8dee4"
 
 
 def shade(multiple: float) -> tuple[str, str]:
     """Colour of a cell, and of the number on it, dark or white, whichever stands out more; plain where there is none."""
-    if math.isnan(multiple):
-        return PAPER, FAINT
-    depth = min(math.log(max(multiple, 1.0)) / math.log(DARKEST), 1.0)
-    colour = to_hex(COLOURS(0.85 * depth))
-    return colour, max((INK, PAPER), key=lambda ink: contrast(ink, colour))
+    return (PAPER, FAINT) if math.isnan(multiple) else with_ink(COLOURS(0.85 * depth_of(multiple)))
+
+
+def shade_in_the_dark(multiple: float) -> tuple[str, str]:
+    """The same for a dark page: the larger, the lighter."""
+    return (NIGHT, FAINT) if math.isnan(multiple) else with_ink(AT_NIGHT(depth_of(multiple)))
+
+
+def depth_of(multiple: float) -> float:
+    """Depth of colour, from 0 for the best policy to 1."""
+    return min(math.log(max(multiple, 1.0)) / math.log(DARKEST), 1.0)
+
+
+def with_ink(colour: tuple[float, float, float, float]) -> tuple[str, str]:
+    """A colour, and the ink that stands out more on it."""
+    paper = to_hex(colour)
+    return paper, max((INK, PAPER), key=lambda ink: contrast(ink, paper))
 
 
 def contrast(one: str, other: str) -> float:

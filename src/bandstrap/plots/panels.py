@@ -126,17 +126,19 @@ def lettered(panel: PanelData, i: int) -> PanelData:
 
 
 def looks_in(panel: PanelData, shown: Sequence[PanelData]) -> dict[str, Look]:
-    """How the curves of a panel look in its figure: as in all of its panels, unless each has its own legend."""
+    """Looks of the curves of a panel in its figure: as in all of its panels, unless each has its own legend."""
     return looks_of([panel] if has_own_legends(shown) else shown)
 
 
 def has_own_legends(shown: Sequence[PanelData]) -> bool:
-    """Whether there are panels that were drawn together: what names their curves means something on these axes alone."""
+    """Return whether there are panels that were drawn together: what names their curves means something on these axes
+    alone.
+    """
     return any(panel.panel.axes for panel in shown)
 
 
 def looks_of(panels: Sequence[PanelData]) -> dict[str, Look]:
-    """How each curve looks, in all panels alike."""
+    """Look of each curve, the same in all panels."""
     calls: dict[str, str] = {}
     for panel in panels:
         for curve in panel.curves:
@@ -145,7 +147,7 @@ def looks_of(panels: Sequence[PanelData]) -> dict[str, Look]:
 
 
 def legend_of(panels: Sequence[PanelData], looks: dict[str, Look]) -> list[Line2D]:
-    """What the curves of some panels are, and what the open circles are."""
+    """Legend of some panels: curves, and open circles."""
     shown = {curve.label for panel in panels for curve in panel.curves}
     marked = {curve.label for panel in panels if has_markers(panel) for curve in panel.curves}
     dashed = {curve.label for panel in panels if not panel.panel.dodge for curve in panel.curves}
@@ -166,13 +168,13 @@ def legend_of(panels: Sequence[PanelData], looks: dict[str, Look]) -> list[Line2
 
 
 def has_markers(panel: PanelData) -> bool:
-    """Whether places are few, or curves are told apart by markers."""
+    """Return whether places are few, or curves are told apart by markers."""
     spec = panel.panel
     return spec.plot == "sweep" or spec.dodge or (spec.plot == "bounds" and len(spec.sample_sizes or ()) <= FEW_SIZES)
 
 
 def explanation(panels: Sequence[PanelData]) -> str:
-    """What lines and bands are."""
+    """Explanation of lines and bands."""
     bounds = [panel for panel in panels if panel.panel.plot == "bounds"]
     counts = {curve.n_replications for panel in panels if panel not in bounds for curve in panel.curves}
     reaches = sorted({panel.panel.band for panel in panels if panel not in bounds})

@@ -1,4 +1,4 @@
-"""How every picture looks: colours that survive colour blindness and print, light grid, saved whole or not at all."""
+"""Look of every picture: colours that survive colour blindness and print, light grid, saved whole or not at all."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def literal(text: str, most: int = LONGEST_TITLE) -> str:
 
 
 def legend_columns(names: Sequence[str], width: float, fontsize: float = 9) -> int:
-    """How many columns of a legend of these names, three at most, fit into a figure so many inches wide."""
+    """Number of columns of a legend of these names, three at most, fit into a figure so many inches wide."""
     # A letter is about six tenths as wide as it is high; a line and its margins take as much as seven.
     longest = (7 + max(map(len, names), default=0)) * 0.6 * fontsize / 72
     return max(1, min(3, len(names), int(width / longest)))

@@ -1,4 +1,4 @@
-"""How long it took: the share of all that had come by then."""
+"""Picture of waiting times: the share of all that had come by then."""
 
 from __future__ import annotations
 

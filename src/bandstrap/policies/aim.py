@@ -19,7 +19,7 @@ ROOT_2_PI = math.sqrt(2.0 * math.pi)
 
 @jitable
 def distance_to_crossing(n: float, best: float, gap: float) -> float:
-    """How far above an arm's mean, in units of noise, its posterior overtakes that of the leader: equation (43).
+    """Distance above an arm's mean, in units of noise, its posterior overtakes that of the leader: equation (43).
 
     The arm has ``n`` pulls and the leader ``best``, more; ``gap`` is by what the leader's mean is above.
     """

@@ -157,7 +157,7 @@ class BootstrappedTS(Policy[Label]):
         )
 
     def exact_weights(self, params: Params, state: State, round_: int) -> list[float] | None:
-        """How many of the ``J^K`` choices of a replicate of each arm have their highest mean in each arm, as a share.
+        """Share of the ``J^K`` choices of a replicate per arm that have their highest mean in each arm.
 
         All replicates are put into one line, from the lowest to the highest, equals in the order of ties: one wins together
         with replicates of the others that come before it.

@@ -1,4 +1,4 @@
-"""Bootstrapped UCB: algorithm 1 of the paper, with the quantile drawn literally, in law, once, or not at all."""
+"""Bootstrapped UCB: algorithm 1 of the paper, with four ways to the bootstrap quantile."""
 
 from __future__ import annotations
 
@@ -44,12 +44,13 @@ from bandstrap.policies.states.quantile_memory import arm_mean
 LEVELS: tuple[float, ...] = (0.5, 1 / 3, 0.2, 0.135, 0.05, 0.01, 1e-3, 1e-6, 1e-9, 1e-15)
 # What that constant is raised by, for levels and numbers of rewards between those it is computed at.
 MARGIN = 1.01
-# Draws of which an order statistic is drawn in law; with so many a decision in the first rounds takes a second.
+# Draws of which an order statistic is sampled from its exact distribution; with so many a decision in the first rounds
+# takes a second.
 MOST_RESAMPLES = 10**8
 
 
 class ArmBounds(TypedDict):
-    """What :meth:`BootstrappedUCB.bounds` says about an arm."""
+    """Row of :meth:`BootstrappedUCB.bounds` for an arm."""
 
     pulls: int
     mean: float
@@ -75,8 +76,8 @@ class BootstrappedUCB(Policy[Label]):
         How the bootstrapped quantile is found.
 
         ``"resampled"``
-            The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). Drawn in
-            law: one order statistic of uniforms and one evaluation of the arm's quantile function.
+            The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). It is
+            sampled from its exact distribution: an order statistic of uniforms, put into the arm's quantile function.
         ``"resampled-literal"``
             The same by drawing every weight, at O(B t) per round.
         ``"streaming"``
@@ -118,11 +119,12 @@ class BootstrappedUCB(Policy[Label]):
     With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
     the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
 
-    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) per arm for ``"streaming"``. For the first
-    two and random signs, sums are counted up to 12 rewards of an arm, and of two values up to 4,000. Otherwise the law is
-    put together from the 12 lowest and the 12 highest rewards and power sums of the rest. :meth:`bounds` says which.
-    Measured against the distribution on a fine grid, at the levels ``0.9/(t+1)`` of rounds ``t`` from ``n`` to 90,000, the
-    largest error of a quantile was, rounded up (``python -m benchmarks quantiles`` prints it):
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) per arm for ``"streaming"``. For the
+    first two and random signs, sums are counted up to 12 rewards of an arm, and of two values up to 4,000. Otherwise
+    the distribution is put together from the 12 lowest and the 12 highest rewards and power sums of the rest.
+    :meth:`bounds` says which. Measured against the distribution on a fine grid, at the levels ``0.9/(t+1)`` of rounds
+    ``t`` from ``n`` to 90,000, the largest error of a quantile was, rounded up (``python -m benchmarks quantiles``
+    prints it):
 
     ======================================================  ========  =========  ============
     rewards                                                 13 to 32  33 to 300  301 to 2,000
@@ -268,7 +270,7 @@ class BootstrappedUCB(Policy[Label]):
         return new_state(self.quantile, self.multipliers, n_arms, capacity, self.n_resamples, order)
 
     def quantile_source(self, arm: int, n: int, level: float) -> str:
-        """How the quantile of an arm with ``n`` rewards is known, in a word; see :meth:`bounds`."""
+        """Source of the quantile of an arm with ``n`` rewards, in a word; see :meth:`bounds`."""
         if self.quantile in ("streaming", "resampled-literal"):
             return "drawn"
         if n == 1:

@@ -45,7 +45,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of each arm."""
+    """Statistics of each arm."""
 
     order: Order
     pulls: Counts

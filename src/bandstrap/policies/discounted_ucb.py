@@ -26,7 +26,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Of each arm its pulls, the round of its last reward, and pulls and sum of rewards as they counted then."""
+    """State of each arm: pulls, the round of its last reward, and pulls and sum of rewards as they counted then."""
 
     order: Order
     pulls: Counts
@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all arms share: the round, and ``4 sigma sqrt(xi log n)`` with the discounted pulls of all."""
+    """Values shared by all arms: the round, and ``4 sigma sqrt(xi log n)`` with the discounted pulls of all."""
 
     round_: int
     width: float

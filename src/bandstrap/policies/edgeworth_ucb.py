@@ -1,4 +1,6 @@
-"""Edgeworth UCB: a studentized index, told nothing, with the second-order terms that skewness and kurtosis call for."""
+"""Edgeworth UCB: a studentized index, given no parameters, with the second-order terms that skewness and kurtosis
+call for.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,7 @@ class Params(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all arms share in a round; variance and lent skewness are in powers of the unit."""
+    """Values shared by all arms in a round; variance and lent skewness are in powers of the unit."""
 
     least_pulls: float  # with fewer, an arm is pulled whatever it earns
     log_rounds: float  # less the logarithm of an arm's pulls, L
@@ -128,8 +130,8 @@ def log_level_rounds(round_: float, n_arms: int, caution: float) -> float:
 
 @jitable
 def pooled_shape(facts: Floats) -> tuple[float, float, float]:
-    """Of the standardised rewards of all arms: the coefficient of skewness, shrunk; the evidence, by which it was shrunk;
-    and the excess kurtosis, not below 0.
+    """Shape of the standardised rewards of all arms: the coefficient of skewness, shrunk; the evidence, by which it
+    was shrunk; and the excess kurtosis, not below 0.
     """
     pulls, cubes, sixths = facts[SPREAD_PULLS], facts[CUBES], facts[SIXTHS]
     weights, kurtoses = facts[KURTOSIS_WEIGHT], facts[KURTOSIS]
@@ -219,7 +221,7 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
 
 @jitable
 def note_shape(central: CentralSums, facts: Floats, arm: int, n: int) -> None:
-    """What follows from the sums of an arm of more than one reward."""
+    """Note what follows from the sums of an arm of more than one reward."""
     sums = central.sums
     note_variance(facts, arm, n, sums[SECOND][arm])
     if facts[VARIANCE][arm] > 0.0:
@@ -255,7 +257,7 @@ KERNEL = Kernel("edgeworth_ucb", learn=learn, score=score, prepare=prepare)
 
 
 class EpochState(NamedTuple):
-    """What is known of each arm: pulls, and the state of the index with discounted pulls and sums, in pieces.
+    """State of each arm: pulls, and the state of the index with discounted pulls and sums, in pieces.
 
     The index is shown means with ``shown_steps``, and effective pulls as INVERSE_PULLS and LOG_PULLS; degrees of freedom,
     variance and shape are of all rewards.

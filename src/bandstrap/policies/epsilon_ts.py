@@ -22,7 +22,7 @@ class Params(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all arms share in a round."""
+    """Values shared by all arms in a round."""
 
     sigma: float
     epsilon: float

@@ -87,7 +87,7 @@ class Giro(Policy[Label]):
     Notes
     -----
     A fractional ``a n`` is rounded up with a probability equal to its fraction, anew for every index. A decision costs
-    O((2a + 1) t) in time, and the rewards are kept: the law of the index depends on all of them.
+    O((2a + 1) t) in time, and the rewards are kept: the distribution of the index depends on all of them.
 
     See Also
     --------

@@ -23,7 +23,7 @@ BOUNDED = KINDS["bounded"]
 
 
 class Params(NamedTuple):
-    """Which divergence, its noise scale if normal, and the largest possible reward if bounded."""
+    """Divergence, its noise scale if normal, and the largest possible reward if bounded."""
 
     kind: int
     sigma: float
@@ -74,7 +74,7 @@ class IMED(Policy[Label]):
 
     .. math:: \text{pull the arm with the smallest } n_k\, D(\hat F_k, \max_j \bar y_j) + \log n_k
 
-    where ``D`` is the least divergence of the arm's law from one whose mean is that of the leader.
+    where ``D`` is the least divergence of the arm's distribution from one whose mean is that of the leader.
 
     Assumes rewards in [0, 1], normal noise of a known scale, or a known largest reward, as ``divergence`` says. Prefer
     it where the best constant in the limit is wanted and no level is to be chosen.
@@ -82,9 +82,9 @@ class IMED(Policy[Label]):
     Parameters
     ----------
     divergence
-        ``"bernoulli"`` (default) for any rewards in [0, 1]; ``"gaussian"`` for ``(p - q)^2/(2 sigma^2)``; ``"bounded"`` for
-        rewards that are at most ``upper``, with the divergence of the whole sample from all laws up to there, at a cost
-        that grows with the arm's rewards.
+        ``"bernoulli"`` (default) for any rewards in [0, 1]; ``"gaussian"`` for ``(p - q)^2/(2 sigma^2)``;
+        ``"bounded"`` for rewards that are at most ``upper``, with the divergence of the whole sample from all
+        distributions up to there, at a cost that grows with the arm's rewards.
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
     upper

@@ -1,4 +1,4 @@
-"""KL-UCB: the largest mean whose law is not too far from the rewards, for laws known by their mean."""
+"""KL-UCB: the largest mean whose distribution is not too far from the rewards, for distributions known by their mean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
-    """Which divergence, its noise scale if normal, whether ``t/n`` replaces ``t``, and the factor of ``log log t``."""
+    """Divergence, its noise scale if normal, whether ``t/n`` replaces ``t``, and the factor of ``log log t``."""
 
     kind: int
     sigma: float
@@ -50,7 +50,7 @@ class KLUCB(Policy[Label]):
 
     .. math:: \sup\{q : n\, d(\bar y, q) \le \log t + c \log\log t\}
 
-    with ``d`` the divergence between Bernoulli laws, or ``(p - q)^2/(2 sigma^2)`` between normal ones.
+    with ``d`` the divergence between Bernoulli distributions, or ``(p - q)^2/(2 sigma^2)`` between normal ones.
 
     Assumes rewards in [0, 1], or normal noise of a known scale. Prefer it for zeros and ones where a bound with a proof
     is wanted.

@@ -25,7 +25,7 @@ class Params(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What is divided by ``n``, and by its root."""
+    """Numerators over ``n`` and over its root."""
 
     fast: float
     slow: float

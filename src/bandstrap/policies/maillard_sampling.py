@@ -16,7 +16,7 @@ from bandstrap.policies.states.sums import State, learn, no_rewards
 
 
 class Params(NamedTuple):
-    """Which divergence, and its noise scale if normal."""
+    """Divergence, and its noise scale if normal."""
 
     kind: int
     sigma: float
@@ -47,7 +47,7 @@ class MaillardSampling(Policy[Label]):
 
     .. math:: P(\text{arm } k) \propto \exp(-n_k\, d(\bar y_k, \max_j \bar y_j))
 
-    with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli laws (KL-MS).
+    with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli distributions (KL-MS).
 
     Assumes noise of a known scale, or rewards in [0, 1]. Prefer it where the probability of each decision must be known
     in closed form.
@@ -110,6 +110,6 @@ class MaillardSampling(Policy[Label]):
         return shares([log_weight(params, state, arm, best) for arm in range(len(state.pulls))])
 
     def probabilities(self) -> dict[Label, float]:
-        """For each arm, the probability that :meth:`select` returns it next: :meth:`weights`, which are exact here."""
+        """Probability of each arm to be returned by :meth:`select` next: :meth:`weights`, which are exact here."""
         self._need_arms("probabilities")
         return self.weights()

@@ -22,7 +22,7 @@ LAWS: dict[MBEWeights, int] = {"gaussian": GAUSSIAN, "exponential": EXPONENTIAL}
 
 
 class Params(NamedTuple):
-    """Law of the weights, its standard deviation, and weight of the pseudo-rewards."""
+    """Distribution of the weights, its standard deviation, and weight of the pseudo-rewards."""
 
     law: int
     sd: float
@@ -30,7 +30,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """Mean and sum of squares around it, or the rewards where the law needs them."""
+    """Mean and sum of squares around it, or the rewards where the distribution needs them."""
 
     order: Order
     pulls: Counts
@@ -94,8 +94,8 @@ class MBE(Policy[Label]):
         ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default those of both kinds
         together count as much as the rewards.
     weights
-        ``"gaussian"`` (default): normal weights, in law at O(1) per decision. ``"exponential"``: Exp(1), which are never
-        negative, at O(t).
+        ``"gaussian"`` (default): normal weights, in distribution at O(1) per decision. ``"exponential"``: Exp(1),
+        which are never negative, at O(t).
     variance
         Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is given
         here.

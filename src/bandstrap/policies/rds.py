@@ -51,7 +51,7 @@ def shortfalls_in_loops(rewards: Floats, n: int, target: float) -> float:
 
 @inlined
 def bonus(params: Params, state: State, arm: int, target: float) -> float:
-    """How far above ``target`` the pseudo-reward lies: at the known bound, or ``rho`` mean shortfalls."""
+    """Distance from ``target`` to the pseudo-reward above it: at the known bound, or ``rho`` mean shortfalls."""
     if params.upper < math.inf:
         above = params.upper - target
     else:
@@ -62,7 +62,7 @@ def bonus(params: Params, state: State, arm: int, target: float) -> float:
 
 @jitable
 def beats(params: Params, state: State, arm: int, leader: int, rng: np.random.Generator) -> bool:
-    """Whether the arm's mean, or its reweighted mean with the bonus, reaches the leader's mean."""
+    """Return whether the arm's mean, or its reweighted mean with the bonus, reaches the leader's mean."""
     n = state.pulls[arm]
     target = state.sums[leader] / state.pulls[leader]
     wins = state.sums[arm] / n >= target

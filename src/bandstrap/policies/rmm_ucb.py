@@ -33,7 +33,7 @@ class Params(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """How many resamples are drawn, and how many blocks there may be."""
+    """Number of resamples, and largest number of blocks."""
 
     resamples: int
     blocks: float
@@ -210,10 +210,11 @@ class RMMUCB(Policy[Label]):
     Notes
     -----
     After a given number of pulls of symmetric rewards, the bound falls short of the mean with a probability of exactly
-    ``1/(m + 1)``. It is the supremum of the means that the paper's rank test accepts, its equation (18). Of an even number
-    of blocks the median of the quotients is therefore the upper one; lemma 2.5 has the lower one, and then the bound falls
-    short too often. A decision in round ``t`` costs ``O(t/alpha_t)``: with the authors' level a game of 2,000 rounds takes
-    about fifty times as long as with the default. Their theorem is for their level.
+    ``1/(m + 1)`` if their distribution is continuous, and of at most that if it is not. It is the supremum of the means
+    that the paper's rank test accepts, its equation (18). Of an even number of blocks the median of the quotients is
+    therefore the upper one; lemma 2.5 has the lower one, and then the bound falls short too often. A decision in round
+    ``t`` costs ``O(t/alpha_t)``: with the authors' level a game of 2,000 rounds takes about fifty times as long as with
+    the default. Their theorem is for their level.
 
     See Also
     --------

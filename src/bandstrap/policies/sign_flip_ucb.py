@@ -149,7 +149,7 @@ def least_level(subsets: float, n: int) -> float:
 
 @jitable
 def bound_at(n: int, mean: float, sums: Floats, rewards: Floats, level: float) -> float:
-    """What LOW and HIGH are for an arm whose subsets are not counted."""
+    """Values of LOW and HIGH for an arm whose subsets are not counted."""
     z = normal_quantile(level - math.ldexp(1.0, -n))
     if n <= MOST_KEPT:
         return saddlepoint_index(rewards[:n], mean, z)
@@ -266,7 +266,7 @@ def rescale(facts: Floats, arm: int, sums: Floats, rewards: Floats, reward: floa
 
 @jitable
 def describe(facts: Floats, arm: int, n: int, sums: Floats, reward: float) -> None:
-    """What follows from an arm's rewards, the last one taken in."""
+    """Describe an arm by its rewards, the last one included."""
     shift = facts[SHIFT][arm]
     step = sums[0] / n
     facts[MEAN][arm] = shift + step

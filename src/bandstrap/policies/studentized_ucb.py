@@ -1,4 +1,6 @@
-"""Studentized UCB: an index of bootstrap-t form that is told nothing, and borrows from other arms what they have alike."""
+"""Studentized UCB: an index of bootstrap-t form that is given no parameters, and borrows from other arms what they
+have alike.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of each arm."""
+    """State of each arm."""
 
     order: Order
     pulls: Counts
@@ -102,7 +104,7 @@ class Survey(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What all arms share in a round; variance and skewness are in powers of the unit."""
+    """Values shared by all arms in a round; variance and skewness are in powers of the unit."""
 
     least_pulls: float  # with fewer, an arm is pulled whatever it earns
     most_pulls: float  # of any arm
@@ -226,7 +228,7 @@ def survey(state: State) -> Survey:
 
 @jitable
 def note_variance(facts: Floats, arm: int, n: int, s2: float) -> None:
-    """What an arm of more than one reward gives to the shared variance."""
+    """Contribution of an arm of more than one reward to the shared variance."""
     weight = float(min(n - 1, MOST_WEIGHT))
     facts[WEIGHT][arm] = weight
     facts[VARIANCE][arm] = s2 / (n - 1)

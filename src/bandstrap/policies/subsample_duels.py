@@ -22,7 +22,7 @@ RANDOM_BLOCK, LAST_BLOCK, WITHOUT_REPLACEMENT = SAMPLERS.values()
 
 
 class Params(NamedTuple):
-    """How the leader's rewards are sampled, and whether arms with few pulls skip their duel."""
+    """Way in which the leader's rewards are sampled, and whether arms with few pulls skip their duel."""
 
     sampler: int
     forced: bool
@@ -94,7 +94,7 @@ def sampled_sum(params: Params, state: State, arm: int, size: int, rng: np.rando
 
 @jitable
 def beats(params: Params, state: State, arm: int, leader: int, rng: np.random.Generator) -> bool:
-    """Whether the arm's sum reaches that of as many of the leader's rewards, or the arm is due anyway."""
+    """Return whether the arm's sum reaches that of as many of the leader's rewards, or the arm is due anyway."""
     n = state.pulls[arm]
     due = params.forced and n <= math.sqrt(math.log(state.contest[ROUND]))
     return due or state.sums[arm] >= sampled_sum(params, state, leader, n, rng)

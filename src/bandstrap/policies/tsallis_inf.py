@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import Kernel, jitable
 from bandstrap.policies.online.policy import Label, Online, Policy
-from bandstrap.policies.states.sums import State, no_rewards
+from bandstrap.policies.states.fields import Counts, Numbers, Order, Path
 
 # Newton's method comes down to the root from above, and its steps are squared in the end.
 MOST_STEPS = 60
 CLOSE = 1e-13
 # A loss is divided by no less than this: rewards of arms that were not drawn by these probabilities would overflow.
 LEAST_PROBABILITY = 1e-12
+
+
+class State(NamedTuple):
+    """Pulls and estimated losses of each arm, the order, and each arm's probability when it was drawn last, 0 before."""
+
+    order: Order
+    pulls: Counts
+    sums: Numbers
+    chances: Path
 
 
 @jitable
@@ -51,24 +60,30 @@ def lowest_of(losses: Floats) -> float:
 
 
 def choose(params: int, state: State, round_: int, rng: np.random.Generator) -> int:
-    """An arm by its probability; the last takes what rounding leaves."""
+    """An arm by its probability, which is noted; the last takes what rounding leaves."""
     lowest = lowest_of(state.sums)
     distance = normaliser(state.sums, lowest, round_)
     left = rng.random()
-    for arm in range(len(state.sums) - 1):
+    arm = 0
+    while True:
         gap = state.sums[arm] - lowest + distance
-        left -= round_ / (gap * gap)
-        if left < 0.0:
+        chance = round_ / (gap * gap)
+        left -= chance
+        if left < 0.0 or arm == len(state.sums) - 1:
+            state.chances[arm] = chance
             return arm
-    return len(state.sums) - 1
+        arm += 1
 
 
 def learn(params: int, state: State, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
     """Add the loss over the probability of the arm; ``sums`` are estimated losses."""
-    lowest = lowest_of(state.sums)
-    gap = state.sums[arm] - lowest + normaliser(state.sums, lowest, round_)
+    chance = state.chances[arm]
+    if chance == 0.0:  # it was not drawn
+        lowest = lowest_of(state.sums)
+        gap = state.sums[arm] - lowest + normaliser(state.sums, lowest, round_)
+        chance = round_ / (gap * gap)
     state.pulls[arm] += 1
-    state.sums[arm] += (1.0 - reward) / max(round_ / (gap * gap), LEAST_PROBABILITY)
+    state.sums[arm] += (1.0 - reward) / max(chance, LEAST_PROBABILITY)
 
 
 KERNEL = Kernel("tsallis_inf", learn=learn, choose=choose)
@@ -94,9 +109,13 @@ class TsallisINF(Policy[Label]):
     Notes
     -----
     This is the policy of 1/2 with learning rates ``1/sqrt(t)``, and losses estimated by importance weighting; each arm is
-    pulled once first, which the paper does not ask for. The probability that a loss is divided by is that of the moment
-    when the reward is learned, and counts as 1e-12 where it is less. A reward that comes late was drawn with another: then
-    the estimate is biased, and the theorem does not hold.
+    pulled once first, which the paper does not ask for. A loss is divided by the probability of the arm when
+    :meth:`select` drew it last, among the arms that were available then; 1e-12 stands for what is less. A reward of an arm
+    that was never drawn is divided by the probability when it is learned, among all arms. So it is in live experiments,
+    which draw by themselves: there losses are overestimated beyond all bounds where a good arm is paused or retired.
+
+    A reward that comes late, or from elsewhere, was drawn with another probability: then the estimate is biased, and the
+    theorem does not hold. An arm that is added has lost nothing yet, and is pulled nearly alone until it has.
 
     See Also
     --------
@@ -129,7 +148,7 @@ class TsallisINF(Policy[Label]):
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
         """State before the first reward: no pulls, no losses."""
-        return no_rewards(n_arms, order)
+        return State(order, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(n_arms))
 
     def exact_weights(self, params: int, state: State, round_: int) -> list[float]:
         """The probabilities."""

@@ -22,7 +22,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """How many rewards were 1 and 0, and the others."""
+    """Number of rewards that were 1 and 0, and the other rewards."""
 
     order: Order
     pulls: Counts

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Rows in memory at once.
 BATCH = 50_000
+# Seconds since 1970 from the year 1 to the year 9999.
+DATES = -62_135_596_800.0, 253_402_300_799.0
 OURS = ("arm", "reward", "weights", "source", "settled", "deferred", "activated", "time", "learned")
 
 
@@ -172,7 +174,9 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         raise InvalidInput(f"{path} is a log of actions with features, whose arms are new in each decision.")
     check_number_of_arms(labels, str(path))
     every = polars.scan_parquet(path).select(OURS)
-    others = every.filter(polars.col("source") != "policy").head(1).collect().height > 0
+    others = about.get("others")
+    if others is None:
+        others = every.filter(polars.col("source").is_in(["holdout", "shadow"])).head(1).collect().height > 0
     every = every.filter(polars.col("source") == "policy")
     rows = every.filter(polars.col("settled") != "void")
     time, activated = (polars.col(name).dt.epoch("us") / 1e6 for name in ("time", "activated"))
@@ -191,7 +195,7 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         rows = rows if first is None else rows.slice(0, first)
     rows = rows.with_columns(never=never)
     n_open = None if window is None else n_all - rows.select(polars.len()).collect().item()
-    notes = left_out(n_open=n_open, n_voided=n_every - n_all, others=others)
+    notes = left_out(n_open, n_voided=n_every - n_all, others=others, shipped=about.get("shipped"))
 
     def read(start: int, frame: polars.DataFrame) -> LogBatch:
         n = frame.height
@@ -205,7 +209,7 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
         times = frame["time"].dt.epoch("us").to_numpy() / 1e6
         return LogBatch(frame["arm"].to_list(), rewards, weights, active, times)
 
-    control = definition.get("control")
+    control = about.get("control", definition.get("control"))
     return DecisionLog(
         str(path),
         labels,
@@ -219,7 +223,7 @@ def open_export(path: Path, is_parquet: bool) -> DecisionLog:
     )
 
 
-def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str]:
+def left_out(n_open: int | None, *, n_voided: int, others: bool, shipped: tuple[str, int] | None) -> Iterator[str]:
     """Sentences on decisions of an experiment that do not count.
 
     Parameters
@@ -230,7 +234,11 @@ def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str
         Number of those whose rewards were taken back.
     others
         Whether there are some of the holdout, or of shadow mode.
+    shipped
+        The arm that is served to all, and since which version.
     """
+    if shipped is not None:
+        yield f"{shipped[0]!r} is served to all since version {shipped[1]}; counted are decisions of the policy before."
     if n_open is None:
         yield "Decisions count when their reward comes; those without one are left out. With a window they would count."
     elif n_open:
@@ -242,7 +250,7 @@ def left_out(*, n_open: int | None, n_voided: int, others: bool) -> Iterator[str
 
 
 def check_number_of_arms(labels: Sequence[str], name: str) -> None:
-    """From 2 to 64 arms."""
+    """Check that there are 2 to 64 arms."""
     if not 2 <= len(labels) <= MOST_ARMS:
         raise InvalidInput(f"A readout compares 2 to {MOST_ARMS} arms; {name} has {len(labels)}: {listed(labels, 5)}.")
 
@@ -290,13 +298,22 @@ def open_table(path: Path, rows: polars.LazyFrame, columns: LogColumns, is_parqu
         times = np.arange(start, start + frame.height, dtype=np.float64)
         if columns.time is not None:
             times = numbers_of(frame[columns.time], place)
+            wrong = np.flatnonzero(~are_dates(times))
+            if wrong.size:
+                rule = "a time in seconds since 1970, up to the year 9999"
+                raise place.refusal(int(wrong[0]), columns.time, times[wrong[0]], rule)
         return LogBatch(arms, rewards, weights, active, times)
 
     return DecisionLog(name, tuple(labels), None, None, None, columns.time is not None, (), sliced(rows), read)
 
 
+def are_dates(times: Floats) -> Bools:
+    """Check that times, in seconds since 1970, have a date."""
+    return np.asarray((times >= DATES[0]) & (times <= DATES[1]))
+
+
 class Place(NamedTuple):
-    """Where rows stand in a file."""
+    """Place of rows in a file."""
 
     name: str
     unit: str

@@ -7,9 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bandstrap.basics.display import format_cell
 from bandstrap.basics.storage import write_text
 from bandstrap.pages import drawn_as_data, render_page
+from bandstrap.readout.log import are_dates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,10 +60,12 @@ def render_readout_page(found: Readout, title: str, *, calendar: bool = True) ->
     title
         Name of the log or of the experiment.
     calendar
-        Whether times are seconds since 1970. Default: true.
+        Whether times are seconds since 1970, as far as these have dates. Default: true.
     """
     from bandstrap.plots.style import draw_figure
 
+    times = [*(found.span or ()), *(time for each in found.bins for time in (each.start, each.end))]
+    calendar = calendar and bool(are_dates(np.array(times)).all())
     figure = draw_readout(found, calendar=calendar)
     picture = "" if figure is None else drawn_as_data(draw_figure(figure, "svg", as_text=True).decode())
     span = None

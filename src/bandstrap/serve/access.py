@@ -1,4 +1,4 @@
-"""Who asks, and whether he may: bearer tokens, known for a few seconds, and limits for each."""
+"""Access: bearer tokens, known for a few seconds, and limits for each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Known(NamedTuple):
 
 
 class Bucket:
-    """What a token may still ask for: ``RATE`` more each second, up to ``BURST``."""
+    """Requests that a token may still make: ``RATE`` more each second, up to ``BURST``."""
 
     def __init__(self) -> None:
         self.left, self.at = limits.BURST, time.monotonic()
@@ -99,7 +99,7 @@ class Access:
 
 
 def refusal(token: Token, scopes: Sequence[Scope]) -> str:
-    """Why a token does not allow a call; whether another experiment exists is not told."""
+    """Reason why a token does not allow a call; it does not reveal whether another experiment exists."""
     if token.scope not in (*scopes, "admin"):
         needed = " or ".join(repr(scope) for scope in scopes)
         return f"The token has the scope {token.scope!r}; this call needs {needed}."

@@ -31,7 +31,7 @@ COLLAPSED = 0.1
 
 
 class Alert(NamedTuple):
-    """What is posted: which experiment, which kind, a sentence, and when in seconds since 1970."""
+    """Alert that is posted: experiment, which kind, a sentence, and when in seconds since 1970."""
 
     experiment: str
     kind: str
@@ -40,7 +40,7 @@ class Alert(NamedTuple):
 
 
 def find_alerts(status: Status, readout: Readout | None, entropy: float | None, now: float) -> Iterator[Alert]:
-    """What is to be told about an experiment."""
+    """Find the alerts of an experiment."""
 
     def alert(kind: str, sentence: str) -> Alert:
         return Alert(status.name, kind, sentence, now)

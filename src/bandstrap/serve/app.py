@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ from bandstrap.serve.asking import SLASH, StrictRequest, check, keep_slashes, re
 from bandstrap.serve.hub import Hub, ServiceOptions
 from bandstrap.serve.problems import Problem
 
+LOG = logging.getLogger("bandstrap.serve")
 # Sent with every answer.
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -77,7 +79,7 @@ class Guard:
 
 
 class Express:
-    """Before the routes: calls that come by the thousand are handled without what FastAPI does for each request."""
+    """Shortcut before the routes for calls that come by the thousand: FastAPI would do more for each than they need."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -96,9 +98,30 @@ class Express:
                     response = await handle(request)
                 except (Problem, InvalidInput, StoreError) as error:
                     response = refused(error).response()
+                except Exception as failure:
+                    LOG.exception("A call failed")
+                    response = await problems.on_failure(request, failure)
                 await response(scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+
+class Service(FastAPI):
+    """Application with :class:`Guard` and :class:`Express` before all else, unless others have to look at a call first."""
+
+    front: ASGIApp | None = None
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if self.front is None or scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+        else:
+            scope["app"] = self
+            await self.front(scope, receive, send)
+
+    def put_in_front(self) -> None:
+        """Let calls meet the guard and the shortcut before FastAPI."""
+        self.front = Guard(Express(super().__call__))
 
 
 def kind_of(scope: AsgiScope) -> str:
@@ -106,7 +129,7 @@ def kind_of(scope: AsgiScope) -> str:
     parts = scope["path"].split("/")
     if len(parts) == 4 and parts[1] == "experiments" and parts[3] in decisions.EXPRESS:
         return str(parts[3])
-    return "ofrep" if parts[1] == "ofrep" else "board" if parts[1] == "ui" else "other"
+    return {"ofrep": "ofrep", "ui": "board"}.get(parts[1] if len(parts) > 1 else "", "other")  # "*" has no parts
 
 
 def make_app(options: ServiceOptions) -> FastAPI:
@@ -127,7 +150,7 @@ def make_app(options: ServiceOptions) -> FastAPI:
         finally:
             await asyncio.to_thread(hub.close)
 
-    app = FastAPI(
+    app = Service(
         title="bandstrap", version=__version__, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None
     )
     app.state.hub = hub
@@ -142,6 +165,9 @@ def make_app(options: ServiceOptions) -> FastAPI:
         (Exception, problems.on_failure),
     ):
         app.add_exception_handler(kind, handler)
+    if not (options.cors_origins or options.allowed_hosts):
+        app.put_in_front()
+        return app
     app.add_middleware(Express)
     if options.cors_origins:
         app.add_middleware(

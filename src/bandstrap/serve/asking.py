@@ -1,4 +1,4 @@
-"""What all routes share: requests that are read in one meaning, who asks, and errors as problems."""
+"""Shared parts of all routes: strict reading of requests, the caller, and errors as problems."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def render_experiment(hub: Hub, name: str) -> str:
 
 
 def between(text: str, start: str, end: str) -> str:
-    """What stands between two tags."""
+    """Text between two tags."""
     return text.partition(start)[2].rpartition(end)[0]
 
 

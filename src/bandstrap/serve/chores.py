@@ -1,4 +1,4 @@
-"""What a service does beside answering: alerts, and the erasure of what is too old."""
+"""Background work of a service: alerts, and the erasure of what is too old."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import StoreError
-from bandstrap.live.erasure import erase_before
+from bandstrap.live.erasure import erase_before, erase_forced
 from bandstrap.serve.alerts import EVERY, Alarm, find_alerts
-from bandstrap.serve.forced import erase_forced
 
 if TYPE_CHECKING:
     from bandstrap.serve.hub import Hub

@@ -11,13 +11,16 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from bandstrap.live import Decision
+from bandstrap.live.erasure import ERASED
 from bandstrap.serve.asking import StrictRoute, allowed, check_items, hub_of, refused
-from bandstrap.serve.desk import DecisionWish, ForcedWish, ImportWish, RewardWish
-from bandstrap.serve.problems import Problem, first_mistake
+from bandstrap.serve.desk import LOG, DecisionWish, ForcedWish, ImportWish, RewardWish
+from bandstrap.serve.problems import FAILED, Problem, first_mistake
 from bandstrap.serve.shapes import DecisionRequest, ImportRequest, RewardRequest, StrictShape
 
 S = TypeVar("S", bound=StrictShape)
@@ -33,7 +36,7 @@ KEY_IN_HEADER = {
 
 
 def takes(shape: type[S]) -> dict[str, Any]:
-    """What the OpenAPI document says of a route that takes one object of a shape, or a list of them."""
+    """OpenAPI entry of a route that takes one object of a shape, or a list of them."""
     one = shape.model_json_schema()
     several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000}
     return {
@@ -76,16 +79,37 @@ async def read(request: Request, shape: type[S]) -> tuple[list[S], bool]:
     return items, is_list
 
 
+class JsonAnswer(Response):
+    """Answer of a call that comes by the thousand: JSON, and no headers but those that it needs."""
+
+    def __init__(self, content: object) -> None:
+        self.body = to_json(content)
+        self.background = None
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(self.body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
 def answered(answers: Sequence[Any], show: Callable[[Any], Any], *, is_list: bool) -> Response:
     """An answer for each item, in which a refusal is a problem; one item that is refused is a problem itself."""
     if is_list:
-        return JSONResponse(
-            [refused(answer).body() if isinstance(answer, Exception) else show(answer) for answer in answers]
-        )
+        return JsonAnswer([problem_of(answer) if isinstance(answer, Exception) else show(answer) for answer in answers])
     (answer,) = answers
     if isinstance(answer, Exception):
         raise refused(answer)
-    return JSONResponse(show(answer))
+    return JsonAnswer(show(answer))
+
+
+def problem_of(answer: Exception) -> dict[str, object]:
+    """The problem of one item; the others of its list were stored, so that a failure must not take their answers away."""
+    try:
+        return refused(answer).body()
+    except Exception:  # noqa: BLE001 - it is told in the log
+        LOG.exception("A call failed")
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED).body()
 
 
 @routes.post("/experiments/{name:name}/decisions", **takes(DecisionRequest))
@@ -113,7 +137,10 @@ async def decide(request: Request) -> Response:
         if isinstance(answer, Decision):
             hub.count_decision(name, answer)
             # Who asks knows unit and key; what is stored may be hashes of them.
-            answer = answer._replace(unit=item.unit, key=item.key or answer.key)
+            # A key that is stored with another unit has that one; the name of an erased one is not told.
+            is_other = answer.unit != hide(item.unit) and not (answer.unit or "").startswith(ERASED)
+            unit = answer.unit if is_other else item.unit
+            answer = answer._replace(unit=unit, key=item.key or answer.key)
         shown.append(answer)
     return answered(shown, Decision._asdict, is_list=is_list)
 
@@ -144,7 +171,8 @@ async def reward(request: Request) -> Response:
             wishes.append(Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "A reward needs 'decision' or 'unit', not both."))
             continue
         decision = item.decision if item.decision is not None else found[str(hub.options.hide(item.unit))]
-        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, item.key))
+        key = hub.options.hide(item.key)
+        wishes.append(decision if isinstance(decision, Problem) else RewardWish(decision, item.value, key))
     outcomes = await asked(desk.reward, RewardWish, wishes)
     hub.count_outcomes(hub.metrics.rewards, name, outcomes)
     return answered(outcomes, lambda outcome: {"outcome": outcome}, is_list=is_list)
@@ -177,7 +205,7 @@ async def import_(request: Request) -> Response:
 
 
 def shown_import(outcome: Decision | str) -> dict[str, Any]:
-    """What became of a decision made elsewhere."""
+    """Outcome of a decision made elsewhere."""
     if isinstance(outcome, str):
         return {"outcome": outcome}
     return {"outcome": "stored", "id": outcome.id, "source": outcome.source, "propensity": outcome.propensity}

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from bandstrap.errors import InvalidInput
 from bandstrap.live import Decision, Experiment, StoreError
 from bandstrap.live.elsewhere import DecisionElsewhere, Importer
 from bandstrap.policies.contextual.contextual_policy import Context
@@ -103,11 +102,11 @@ class Desk:
         return await self._put("decide", wishes)
 
     async def reward(self, wishes: Sequence[RewardWish]) -> list[str | Exception]:
-        """What became of each reward: stored, duplicate or late; or a refusal."""
+        """Outcome of each reward: stored, duplicate or late; or a refusal."""
         return await self._put("reward", wishes)
 
     async def activate(self, ids: Sequence[str]) -> list[bool | Exception]:
-        """Whether each decision counts for the first time; or a refusal."""
+        """Return whether each decision counts for the first time; or a refusal."""
         return await self._put("activate", ids)
 
     async def import_(self, wishes: Sequence[ImportWish]) -> list[Decision | Exception]:
@@ -115,7 +114,7 @@ class Desk:
         return await self._put("import", wishes)
 
     async def force(self, wishes: Sequence[ForcedWish]) -> list[str | Exception]:
-        """What became of each arm served by force: forced, or duplicate if that is known; or a refusal."""
+        """Outcome of each arm served by force: forced, or duplicate if that is known; or a refusal."""
         return await self._put("force", wishes)
 
     async def _put(self, kind: str, wishes: Sequence[Any]) -> list[Any]:
@@ -232,16 +231,19 @@ class Desk:
 
 
 def one_by_one(call: Callable[[Sequence[W]], Sequence[R]], wishes: Sequence[W]) -> list[R | Exception]:
-    """What a call gives for wishes that it takes together, or refuses together: the refused ones are told apart."""
+    """Results of a call on several requests at once; if it refuses them together, they are tried one by one.
+
+    So they are where it fails: of what one caller asks, others must not hear.
+    """
     try:
         return list(call(wishes))
-    except InvalidInput as refusal:
+    except StoreError as failure:
+        return [failure] * len(wishes)
+    except Exception as refusal:  # noqa: BLE001 - it is answered, or told in the log, by whoever asked for this one
         if len(wishes) == 1:
             return [refusal]
         half = len(wishes) // 2
         return one_by_one(call, wishes[:half]) + one_by_one(call, wishes[half:])
-    except StoreError as failure:
-        return [failure] * len(wishes)
 
 
 def give(parts: Sequence[tuple[asyncio.Future[list[Any]], list[Any]]]) -> None:

@@ -17,7 +17,7 @@ routes = APIRouter(route_class=StrictRoute)
 
 
 def actor_of(request: Request) -> str:
-    """Who makes a change, for the audit trail: the id of the token, which is no secret."""
+    """Author of a change, for the audit trail: the id of the token, which is no secret."""
     return f"token {request.state.token.id}"
 
 

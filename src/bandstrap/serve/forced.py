@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from bandstrap.errors import brief, requirement
 from bandstrap.live import Experiment
 from bandstrap.live.database import Database, reading, writing
+from bandstrap.live.erasure import has_forced
 from bandstrap.live.settings import check_text
-from bandstrap.live.store import Store
 from bandstrap.live.weights import decision_id
 
 if TYPE_CHECKING:
@@ -63,34 +63,10 @@ def insert(database: Database, experiment: int, rows: Sequence[tuple[object, ...
     return {id_ for (id_,) in found}
 
 
-@writing
-def erase_forced(database: Store, experiment: int, unit: str | None, age: float | None = None) -> int:
-    """Erase a unit of arms served by force, or all units that are older than so many seconds; how many rows there were."""
-    if not has_table(database):
-        return 0
-    which, values = "(unit = ? OR (unit IS NULL AND key = ?))", tuple[object, ...]((unit, unit))
-    if age is not None:
-        which, values = f"at < {database.now} - ? AND NOT key = 'erased:' || id", (age,)
-    database._overwrite()
-    rows = database._ask(
-        f"UPDATE serve_forced SET unit = NULL, key = 'erased:' || id WHERE experiment = ? AND {which} RETURNING id",
-        experiment,
-        *values,
-    )
-    return len(rows)
-
-
 @reading
 def count_forced(database: Database, experiment: int) -> dict[str, int]:
-    """How often each arm was served by force; nothing where the service never ran."""
-    if not has_table(database):
+    """Count of forced servings per arm; nothing where the service never ran."""
+    if not has_forced(database):
         return {}
     rows = database._ask("SELECT arm, count(*) FROM serve_forced WHERE experiment = ? GROUP BY arm", experiment)
     return dict(rows)
-
-
-def has_table(database: Database) -> bool:
-    """Whether a service has run on this database."""
-    name = "serve_forced"
-    query = database.has_schema.replace("live_schema", name)
-    return bool(database._ask(query)[0][0])

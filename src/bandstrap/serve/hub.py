@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import hmac
 import json
 import math
 import threading
@@ -22,6 +21,7 @@ from bandstrap.evidence import Readout
 from bandstrap.live import AppliedChange, Decision, Experiment, StoreError
 from bandstrap.live.database import Database, reading, writing
 from bandstrap.live.elsewhere import published_weights
+from bandstrap.live.erasure import hidden
 from bandstrap.live.status import Status
 from bandstrap.live.store import Store, is_server
 from bandstrap.serve import forced, limits
@@ -40,7 +40,7 @@ WRITTEN = "CREATE TABLE IF NOT EXISTS serve_written (id INTEGER PRIMARY KEY, at 
 
 @dataclasses.dataclass(frozen=True)
 class ServiceOptions:
-    """What a service is told.
+    """Options of a service.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class ServiceOptions:
         """A unit or a key as it is stored."""
         if text is None or self.privacy_key is None:
             return text
-        return hmac.new(self.privacy_key.encode(), text.encode(errors="surrogatepass"), "sha256").hexdigest()
+        return hidden(self.privacy_key, text)
 
 
 class Hub:
@@ -147,11 +147,11 @@ class Hub:
         return what(reader)
 
     async def status(self, name: str) -> Status:
-        """How an experiment stands; a status is shown again for ten times as long as it took."""
+        """Status of an experiment; a status is shown again for ten times as long as it took."""
         return await asyncio.to_thread(self._kept, name, "status", Experiment.status)
 
     def _kept(self, name: str, what: str, find: Callable[[Experiment], R]) -> R:
-        """What an experiment says, kept for ten times as long as it took to say, at least a second."""
+        """Answer of an experiment, kept for ten times as long as it took to say, at least a second."""
         until, found = self._told.get(f"{what} {name}", (0.0, None))
         if time.monotonic() < until:
             return found
@@ -162,7 +162,7 @@ class Hub:
         return answer
 
     async def readout(self, name: str) -> Readout:
-        """Who won, how sure, and when to stop."""
+        """Readout: winner, certainty, and when to stop."""
         return await asyncio.to_thread(self._kept, name, "readout", Experiment.readout)
 
     def told(self, name: str) -> tuple[Status, Readout | None, float | None]:
@@ -172,11 +172,11 @@ class Hub:
         return status, readout, self._kept(name, "entropy", entropy_of)
 
     async def forced(self, name: str) -> dict[str, int]:
-        """How often each arm was served by force."""
+        """Count of forced servings per arm."""
         return await asyncio.to_thread(self.told_forced, name)
 
     def told_forced(self, name: str) -> dict[str, int]:
-        """How often each arm was served by force."""
+        """Count of forced servings per arm."""
         return self._kept(name, "forced", lambda experiment: count_forced(experiment.store, experiment.row.id))
 
     def kept_page(self, name: str, render: Callable[[Hub, str], str]) -> str:
@@ -230,7 +230,7 @@ class Hub:
 
     def count_decision(self, name: str, decision: Decision) -> None:
         """Count a decision that was answered."""
-        self.metrics.decisions.labels(name, str(decision.arm), decision.source).inc()
+        self.metrics.labelled(self.metrics.decisions, name, str(decision.arm), decision.source).inc()
 
     def count_outcomes(self, counter: Any, name: str, outcomes: Sequence[Any]) -> None:
         """Count outcomes by their words; refusals are one word."""
@@ -302,8 +302,8 @@ class Hub:
 
 
 def entropy_of(experiment: Experiment) -> float | None:
-    """The entropy of the weights now over that of even ones; none of actions, or of one arm."""
-    if experiment.settings.has_context:
+    """The entropy of the weights now over that of even ones; none of actions, of one arm, or once nobody is served."""
+    if experiment.settings.has_context or experiment.state.is_archived:
         return None
     weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
     n_arms = len(experiment.state.active())

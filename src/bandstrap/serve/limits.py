@@ -1,4 +1,4 @@
-"""What the service takes at most; the OpenAPI document and the answers that refuse more name these numbers."""
+"""Limits of the service; the OpenAPI document and the answers that refuse more name these numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Prometheus is told: decisions, rewards, commits, latency, lag and the entropy of weights."""
+"""Metrics for Prometheus: decisions, rewards, commits, latency, lag and the entropy of weights."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Metrics:
     def __init__(self) -> None:
         # Each application has a registry of its own: several may run in one process.
         self.registry = CollectorRegistry()
+        self._labelled: dict[tuple[Any, tuple[str, ...]], Any] = {}
         own: dict[str, Any] = {"registry": self.registry, "namespace": "bandstrap"}
         self.decisions = Counter("decisions", "Decisions answered.", ["experiment", "arm", "source"], **own)
         self.rewards = Counter("rewards", "Rewards by what became of them.", ["experiment", "outcome"], **own)
@@ -38,16 +39,23 @@ class Metrics:
             "weight_entropy", "Entropy of the weights over that of even ones.", ["experiment"], **gauges
         )
 
+    def labelled(self, metric: Any, *labels: str) -> Any:
+        """Part of a metric with these labels, found by one look."""
+        key = metric, labels
+        if key not in self._labelled:
+            self._labelled[key] = metric.labels(*labels)
+        return self._labelled[key]
+
     def note_request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self.latency.labels(route).observe(seconds)
+        self.labelled(self.latency, route).observe(seconds)
         if status >= 400:
             self.refusals.labels(str(status)).inc()
 
     def note_commit(self, calls: int, kind: str, seconds: float) -> None:
         """Count one transaction."""
-        self.batch.labels(kind).observe(calls)
-        self.commit.labels(kind).observe(seconds)
+        self.labelled(self.batch, kind).observe(calls)
+        self.labelled(self.commit, kind).observe(seconds)
 
     def render(self) -> tuple[bytes, str]:
         """The text that Prometheus reads, and its media type."""

@@ -39,7 +39,9 @@ async def evaluate(request: Request, name: str) -> Response:
     if isinstance(decision, Exception):
         return failure(name, refused(decision))
     if decision.deferred:
-        await desk.activate([decision.id])
+        (activated,) = await desk.activate([decision.id])
+        if isinstance(activated, Exception):  # it would not count, although it is shown
+            return failure(name, refused(activated))
     hub.count_decision(name, decision)
     return JSONResponse(flag(name, decision))
 
@@ -71,7 +73,9 @@ async def evaluated(hub: Hub, name: str, unit: str | None, attributes: dict[str,
 
 
 def wish_of(desk: Desk, unit: str | None, attributes: dict[str, Any], *, defer: bool) -> DecisionWish:
-    """What an evaluation asks for; applications send attributes that no policy declares, which are left out."""
+    """Request that an evaluation stands for; applications send attributes that no policy declares, which are left
+    out.
+    """
     fields = desk.experiment.context_fields
     context = None if fields is None else {name: attributes[name] for name in fields if name in attributes}
     return DecisionWish(unit, unit, None, None, defer, context)

@@ -16,6 +16,7 @@ from bandstrap.basics.text import shortened, visible
 from bandstrap.serve import limits
 
 MEDIA_TYPE = "application/problem+json"
+FAILED = "The service failed; its log says why."
 
 
 class Problem(HTTPException):
@@ -35,7 +36,7 @@ class Problem(HTTPException):
         }
 
     def fields(self) -> dict[str, str]:
-        """When to try again, and how to say who one is."""
+        """Headers that say when to try again and how to authenticate."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return headers | ({"WWW-Authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {})
 
@@ -62,7 +63,7 @@ async def on_http_error(_: Request, error: Exception) -> JSONResponse:
 
 async def on_failure(_: Request, error: Exception) -> JSONResponse:
     """Answer where the service failed; what happened is in its log, not in the answer."""
-    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed; its log says why.").response()
+    return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAILED).response()
 
 
 async def on_wrong_shape(_: Request, error: Exception) -> JSONResponse:
@@ -91,7 +92,7 @@ def read_json(text: bytes) -> Any:
     if nesting(text) > limits.DEPTH:
         raise Problem(HTTPStatus.BAD_REQUEST, f"The JSON text is nested more than {limits.DEPTH} deep.")
     try:
-        return json.loads(text, parse_constant=refuse_constant, parse_float=finite, object_pairs_hook=without_doubles)
+        return STRICT.decode(text.decode(json.detect_encoding(text), "surrogatepass"))
     except (ValueError, RecursionError) as error:
         raise Problem(HTTPStatus.BAD_REQUEST, f"The body is not the JSON that is expected: {error}.") from None
 
@@ -131,3 +132,7 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         double = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{shortened(double, 40)!r} is given twice")
     return found
+
+
+# Made once: json.loads would make one for each text.
+STRICT = json.JSONDecoder(parse_constant=refuse_constant, parse_float=finite, object_pairs_hook=without_doubles)

@@ -1,4 +1,4 @@
-"""What the service takes: the shapes of requests, from which the OpenAPI document is made."""
+"""Shapes of the requests, from which the OpenAPI document is made."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ImportRequest(StrictShape):
 
 
 class ArmRequest(StrictShape):
-    """What is to become of an arm."""
+    """Change of an arm."""
 
     state: Literal["active", "paused"]
 

@@ -47,7 +47,7 @@ class Token(NamedTuple):
     used_at: float | None
 
     def may(self, scope: Scope, experiment: str | None) -> bool:
-        """Whether it allows a call about an experiment, ``None`` for one about all of them."""
+        """Return whether it allows a call about an experiment, ``None`` for one about all of them."""
         return self.scope in (scope, "admin") and self.experiment in (None, experiment)
 
 
@@ -126,12 +126,12 @@ def parse_token(text: str) -> tuple[str, str] | None:
 
 
 def hashed(secret: str) -> str:
-    """What is stored of a secret."""
+    """Hash that is stored of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def is_valid(token: Token | None, secret: str, now: float) -> bool:
-    """Whether a secret is that of the token, which is neither revoked nor over; unknown ones take as long."""
+    """Return whether a secret is that of the token, which is neither revoked nor over; unknown ones take as long."""
     is_same = hmac.compare_digest(hashed(secret), "" if token is None else token.hash)
     if token is None or not is_same or token.revoked_at is not None:
         return False

@@ -69,7 +69,7 @@ def coin_misses(n: int, level: float, correction: float) -> Fraction:
 
 @lru_cache(maxsize=64)
 def sign_sums(n: int) -> tuple[tuple[list[int], list[int]], ...]:
-    """For each number of heads the values of ``n^2 X/2``, and how many of the ``2^n`` vectors of signs reach each."""
+    """Values of ``n^2 X/2`` for each number of heads, and the number of the ``2^n`` vectors of signs that reach each."""
     tables = []
     for heads in range(n + 1):
         tails = n - heads

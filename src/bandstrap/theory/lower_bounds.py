@@ -28,7 +28,7 @@ def _excess(mean: Floats, change: Floats) -> Floats:
 def divergence(
     mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: ArrayLike | None = None
 ) -> FloatOrArray:
-    r"""How hard an arm is to tell from one that would be best: ``KL_inf``.
+    r"""Difficulty of telling an arm from one that would be best: ``KL_inf``.
 
     .. math:: \mathrm{KL}_{\inf} = \inf\{\mathrm{KL}(\nu, \nu') : \nu' \in \text{family}, E_{\nu'} y > \mu^*\}
 
@@ -51,7 +51,7 @@ def divergence(
     best_mean
         Mean of the best arm, at least ``mean``.
     family
-        Name of the family the arms' laws are known to belong to.
+        Name of the family the arms' distributions are known to belong to.
     sigma
         Standard deviation of the arm; the Gaussian families need it, the others do not take it. Knowing it
         (``"gaussian"``) makes arms easier to tell apart than not knowing it.

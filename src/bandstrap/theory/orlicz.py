@@ -1,4 +1,6 @@
-"""The ``psi_beta`` (Orlicz) norm, the scale in which the sub-Weibull theorems are stated: of a law and of a sample."""
+"""The ``psi_beta`` (Orlicz) norm, the scale in which the sub-Weibull theorems are stated: of a distribution and of a
+sample.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,11 @@ def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
 
     Notes
     -----
-    Expectations are sums over atoms: those of a discrete law, or the nodes of a tanh-sinh rule between quantiles, and
-    beyond them out to where the density ends or vanishes. Whether the norm is finite is read off the logarithm of the
-    density far out, which falls like ``-t^theta``; the norm is infinite if ``theta < beta``. Where SciPy has no logarithm
-    of the density but that of an underflowing number (``rice``), ``theta`` is known to about a tenth, and a norm below
-    which the expectation is infinite at once to a few hundredths.
+    Expectations are sums over atoms: those of a discrete distribution, or the nodes of a tanh-sinh rule between
+    quantiles, and beyond them out to where the density ends or vanishes. Whether the norm is finite is read off the
+    logarithm of the density far out, which falls like ``-t^theta``; the norm is infinite if ``theta < beta``. Where
+    SciPy has no logarithm of the density but that of an underflowing number (``rice``), ``theta`` is known to about a
+    tenth, and a norm below which the expectation is infinite at once to a few hundredths.
 
     Examples
     --------
@@ -90,7 +92,7 @@ def _norm(law: KnownLaw, exponent: float, is_centred: bool) -> float:
 
 
 def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) -> FloatOrArray:
-    r"""The ``psi_beta`` norm of the law that puts equal weight on each reward of a sample.
+    r"""The ``psi_beta`` norm of the distribution that puts equal weight on each reward of a sample.
 
     .. math:: \inf\left\{c > 0 : \frac1n \sum_i \exp(|y_i - \bar y|^\beta / c^\beta) \le 2\right\}
 
@@ -106,8 +108,8 @@ def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) 
     Returns
     -------
     float or ndarray
-        One norm per sample; 0 if all rewards are at the centre. It tends to that of the law from below, slowly: the
-        expectation depends on rewards that are rare.
+        One norm per sample; 0 if all rewards are at the centre. It tends to that of the distribution from below,
+        slowly: the expectation depends on rewards that are rare.
 
     Examples
     --------
@@ -155,8 +157,8 @@ def _smallest_scale(distances: Floats, log_weights: Floats, beta: float) -> floa
 def _tail_exponent(log_density: Callable[[Floats], Floats], middle: float, steps: Floats) -> float:
     """The ``theta`` with which ``-log f`` grows like ``t^theta``, rounded up by what is unsure.
 
-    ``steps`` double, from the spread of the law. Of ``a t^theta + b log t + c`` the first difference drops ``c``, the
-    second ``b``. An origin that is off by a spread bends ``theta`` by about ``(theta - 1) spread / t``.
+    ``steps`` double, from the spread of the distribution. Of ``a t^theta + b log t + c`` the first difference drops
+    ``c``, the second ``b``. An origin that is off by a spread bends ``theta`` by about ``(theta - 1) spread / t``.
     """
     depths = -log_density(middle + steps)
     depths = depths[np.logical_and.accumulate(np.isfinite(depths))]
@@ -172,7 +174,7 @@ def _tail_exponent(log_density: Callable[[Floats], Floats], middle: float, steps
     return theta + 1 / float(depths[-1]) + 2 * abs(theta - 1) * 0.5 ** (depths.size - 1) + 1e-9
 
 
-# --- a law as atoms, to take expectations over ------------------------------------------------------------------------
+# --- a distribution as atoms, to take expectations over ---------------------------------------------------------------
 
 
 def check_law(law: object, parameter: str, owner: str) -> KnownLaw:
@@ -185,7 +187,7 @@ def check_law(law: object, parameter: str, owner: str) -> KnownLaw:
 
 
 def middle_and_spread(law: KnownLaw) -> tuple[float, float]:
-    """Median and distance of the quartiles, a whole number of at least 1 for a discrete law."""
+    """Median and distance of the quartiles, a whole number of at least 1 for a discrete distribution."""
     middle, spread = float(law.median()), float(law.isf(0.25) - law.ppf(0.25))
     return middle, max(1.0, round(spread)) if hasattr(law, "pmf") else spread
 
@@ -200,7 +202,8 @@ def of_sum_one(points: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
 
 
 def nodes(law: KnownLaw, *between: float, beyond: bool = True) -> tuple[Floats, Floats]:
-    """Nodes and log weights of a quadrature rule for a continuous law, with panels that end at the points ``between``.
+    """Nodes and log weights of a quadrature rule for a continuous distribution, with panels that end at the points
+    ``between``.
 
     Not ``beyond``, what lies outside quantiles of ``2^-50`` is left out, which no bounded function misses.
     """
@@ -228,7 +231,7 @@ def nodes(law: KnownLaw, *between: float, beyond: bool = True) -> tuple[Floats, 
 
 
 def lattice_atoms(law: KnownLaw, owner: str) -> tuple[Floats, Floats]:
-    """Atoms and log probabilities of a discrete law."""
+    """Atoms and log probabilities of a discrete distribution."""
     middle, spread = middle_and_spread(law)
     steps = spread * DOUBLING
     reach = [float(steps[np.argmax(-law.logpmf(middle + sign * steps) >= DEEPEST)]) for sign in (-1, 1)]

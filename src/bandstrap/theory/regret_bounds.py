@@ -101,7 +101,7 @@ def problem_dependent_bound(
 
     The printed proof takes a bound over weights and rewards jointly for one on the quantile given the rewards. Instead:
     the quantile of ``y - ybar`` is at most that of ``y - mu`` plus ``|ybar - mu|``, because ``|wbar| <= 1``. Signs do not
-    change the law of symmetric noise, so with ``L = log(2/alpha)`` and ``V(l)`` the width of theorem 2 at level
+    change the distribution of symmetric noise, so with ``L = log(2/alpha)`` and ``V(l)`` the width of theorem 2 at level
     ``exp(-l)``, Markov's inequality puts the quantile of ``y - mu`` at level ``alpha/2`` below ``V(2L)``, but for
     probability ``alpha/2``. With ``|ybar - mu| <= V(L)``, but for probability ``alpha/2``, the index of arm ``k`` is below
     ``mu_k + V(2L) + 3 V(L)``, and the arm is not pulled again once that is below the best mean. Misses cost

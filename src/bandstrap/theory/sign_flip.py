@@ -1,4 +1,4 @@
-r"""What is proved about sign-flip indices and symmetric rewards: rates, the lower bound's divergence, and a regret bound.
+r"""Theorems about sign-flip indices and symmetric rewards: rates, the lower bound's divergence, and a regret bound.
 
 Facts, lemmas and theorems are numbered as in ``docs/sign-flip-theorem.md``, where their proofs are. An arm's walk has the
 steps
@@ -104,7 +104,7 @@ def symmetric_rate(law: Law | ArrayLike, mean: ArrayLike) -> FloatOrArray:
 
 
 def _atoms(law: Law | ArrayLike, centre: float, owner: str) -> Atoms:
-    """A law, or the law of a draw from a sample, as atoms about a centre."""
+    """A distribution, or the distribution of a draw from a sample, as atoms about a centre."""
     if not hasattr(law, "median"):
         points = check_sample(cast("ArrayLike", law), owner)
         if points.ndim > 1:
@@ -212,7 +212,7 @@ def symmetric_divergence(law: Law, mean: ArrayLike) -> FloatOrArray:
 
 
 def _least_divergence(law: KnownLaw, mean: float, owner: str) -> float:
-    """The infimum over centres for a law with a density, where it is continuous in the centre."""
+    """The infimum over centres for a distribution with a density, where it is continuous in the centre."""
     middle, spread = middle_and_spread(law)
     low, high = law.support()
 
@@ -234,7 +234,9 @@ def _least_divergence(law: KnownLaw, mean: float, owner: str) -> float:
 
 
 def _least_on_lattice(law: KnownLaw, mean: float, owner: str) -> float:
-    """The infimum for a discrete law: but for centres midway between atoms nothing is shared with the mirrored law."""
+    """The infimum for a discrete distribution: but for centres midway between atoms nothing is shared with the
+    mirrored distribution.
+    """
     points, log_weights = of_sum_one(*lattice_atoms(law, owner))
     weights = np.exp(log_weights)
     n = points.size

@@ -33,8 +33,8 @@ QUANTILE_PART = 0.9
 MOST_EXPONENT = 50.0
 INITIAL_PULLS = 2
 
-# Probability left out at each end of the chi law by quadrature, and put at 0 and at infinity: one of the two makes a result
-# larger, the other smaller by no more than this part of it.
+# Probability left out at each end of the chi distribution by quadrature, and put at 0 and at infinity: one of the two
+# makes a result larger, the other smaller by no more than this part of it.
 LEFT_OUT = 1e-15
 FAR = 8.0  # what of a normal variable is beyond is left out likewise
 NEGLIGIBLE = 1e-16
@@ -193,7 +193,7 @@ def blocks(first: int, last: int, single: int, ratio: float) -> list[int]:
 
 
 class PullOptions(TypedDict, total=False):
-    """What a bound on pulls depends on beside the two arms and the horizon."""
+    """Parameters of a bound on pulls beside the two arms and the horizon."""
 
     n_arms: int
     caution: float

@@ -116,7 +116,7 @@ def weighted_terms(weights: ArrayLike, log_level: float, beta: float, *, form: T
 
 
 def least_sum_deviation(weights: ArrayLike, log_level: float, beta: float) -> float:
-    r"""What ``sum a_i y_i`` of symmetric Weibull rewards exceeds with a probability above ``exp(-log_level)``.
+    r"""Value that ``sum a_i y_i`` of symmetric Weibull rewards exceeds with a probability above ``exp(-log_level)``.
 
     Where ``m`` rewards are ``t_i`` or more and the others do not add up to less than nothing, the sum is ``sum a_i t_i``:
 

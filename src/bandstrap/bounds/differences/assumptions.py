@@ -31,7 +31,7 @@ def spread_p_value(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def differ_in_spread(x: Floats, y: Floats) -> list[str]:
-    """That two groups differ in more than a shift, as a test of their spreads shows; of a batch, nothing."""
+    """Note that two groups differ in more than a shift, as a test of their spreads shows; of a batch, nothing."""
     if x.ndim > 1 or min(x.size, y.size) < FEWEST:
         return []
     p_value = spread_p_value(x, y)

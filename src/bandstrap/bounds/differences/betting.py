@@ -71,8 +71,8 @@ def betting(
     Returns
     -------
     Bound
-        Proved for rewards in the support, whatever else their laws are. Never beyond the difference of the sample means,
-        except with ``in_order=True``.
+        Proved for rewards in the support, whatever else their distributions are. Never beyond the difference of the
+        sample means, except with ``in_order=True``.
 
     See Also
     --------
@@ -83,13 +83,14 @@ def betting(
     In each order all pairs have the mean that is sought, whatever the sizes of their shares, and are independent: the
     capital is a martingale. The average over the orders is proved as in :func:`bandstrap.bounds.betting`.
 
-    The variance of a pair is that of both its parts, so that for many rewards the width goes with ``sqrt(1/m + 1/n)``; that
-    of ``union:bound=betting`` goes with ``1/sqrt(m) + 1/sqrt(n)``, at half the level. The range of a pair is twice the
-    support, which counts where the smaller group has few rewards. Measured on [0, 1] at ``alpha = 0.05`` (uniform, beta and
-    gamma laws, zeros and ones): of groups of 1000, the width is 0.60 to 0.70 times that of the union; of 100, 0.62 to 0.84;
-    of 20, 0.69 to 0.87; of 100 and 1000, 0.63 to 1.42; of 20 and 2000, 0.96 to 1.69. So prefer it for groups of about the
-    same size, and the union where one is ten times the other. For zeros and ones, ``union:bound=clopper_pearson`` is about
-    1.2 times as wide as this in groups of 20, 100 and 1000, but narrower in groups of 20 with few ones.
+    The variance of a pair is that of both its parts, so that for many rewards the width goes with ``sqrt(1/m +
+    1/n)``; that of ``union:bound=betting`` goes with ``1/sqrt(m) + 1/sqrt(n)``, at half the level. The range of a
+    pair is twice the support, which counts where the smaller group has few rewards. Measured on [0, 1] at ``alpha =
+    0.05`` (uniform, beta and gamma distributions, zeros and ones): of groups of 1000, the width is 0.60 to 0.70 times
+    that of the union; of 100, 0.62 to 0.84; of 20, 0.69 to 0.87; of 100 and 1000, 0.63 to 1.42; of 20 and 2000, 0.96
+    to 1.69. So prefer it for groups of about the same size, and the union where one is ten times the other. For zeros
+    and ones, ``union:bound=clopper_pearson`` is about 1.2 times as wide as this in groups of 20, 100 and 1000, but
+    narrower in groups of 20 with few ones.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def bootstrap(
     first, second, alpha, side, check
         As in :func:`bandstrap.bounds.difference`.
     weights
-        Law of the weights, one of ``"rademacher"`` (default), ``"gaussian"``, ``"exponential"`` and ``"mammen"``.
+        Distribution of the weights, one of ``"rademacher"`` (default), ``"gaussian"``, ``"exponential"`` and ``"mammen"``.
 
     Returns
     -------
@@ -86,6 +86,6 @@ def bootstrap(
 
 
 def terms(group: Floats) -> Floats:
-    """What each weight of a group is multiplied with: ``sqrt(n/(n-1)) (y - ybar)/n``, all 0 for one reward."""
+    """Factor of each weight of a group: ``sqrt(n/(n-1)) (y - ybar)/n``, all 0 for one reward."""
     n = group.shape[-1]
     return residuals(group) * np.sqrt(n / max(n - 1, 1)) / n

@@ -263,7 +263,7 @@ def scaled_groups(groups: Mapping[str, Floats]) -> tuple[dict[str, Floats], int]
 
 
 def of_all(guarantees: Iterable[float | None]) -> float | None:
-    """What is proved of the probability that any of several bounds misses: the sum, if each of them proves something.
+    """Proved limit of the probability that any of several bounds misses: the sum, if each of them proves something.
 
     >>> of_all([0.025, 0.025]), of_all([0.025, None])
     (0.05, None)
@@ -293,19 +293,19 @@ def scaled_pair(first: Floats, second: Floats) -> tuple[Floats, Floats, NDArray[
 
 
 def is_constant(group: Floats) -> Bools:
-    """Whether all rewards of a group are equal, along the last axis."""
+    """Return whether all rewards of a group are equal, along the last axis."""
     return (group == group[..., :1]).all(axis=-1)
 
 
 def shows_nothing(first: Floats, second: Floats) -> Bools:
-    """Whether the spread of the difference cannot be read off: a group of one reward, or two of equal ones."""
+    """Return whether the spread of the difference cannot be read off: a group of one reward, or two of equal ones."""
     if min(first.shape[-1], second.shape[-1]) == 1:
         return np.full(first.shape[:-1], fill_value=True)
     return is_constant(first) & is_constant(second)
 
 
 def notes_on_spread(first: Floats, second: Floats) -> list[str]:
-    """What groups of one reward, or of equal ones, cannot show; of a batch, nothing."""
+    """Notes on groups whose one reward, or equal rewards, show no spread; none for a batch."""
     found = []
     for group, name in zip((first, second), NAMES, strict=True) if first.ndim == 1 else ():
         n = group.shape[-1]

@@ -33,7 +33,7 @@ MOST_ENUMERATED = 12
 
 @dataclass(frozen=True)
 class LargestSum:
-    """By how many of its errors each bound lies from its mean, so that all hold together.
+    """Number of its errors by which each bound lies from its mean, so that all hold together.
 
     Attributes
     ----------
@@ -51,7 +51,9 @@ class LargestSum:
     why_infinite: str
 
     def threshold(self, error: float | None, exponent: int, mirrored: bool, no_spread: str) -> Threshold:
-        """Of a bound with this error, in units of ``2^exponent``; one without an error is infinite, for ``no_spread``."""
+        """Threshold of a bound with this error, in units of ``2^exponent``; one without an error is infinite, for
+        ``no_spread``.
+        """
         multiple = self.lower if mirrored else self.upper
         main = np.asarray(np.ldexp(math.inf if error is None else max(multiple * error, 0.0), exponent))
         why = no_spread if error is None else self.why_infinite

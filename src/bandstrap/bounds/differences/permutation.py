@@ -70,12 +70,12 @@ def permutation(
 
     Notes
     -----
-    If the first group less a shift ``d`` has the law of the second, all divisions of ``x - d`` and ``y`` are as likely. One
-    that exchanges ``A`` for ``B``, each of ``k`` rewards, changes the difference of means by
-    ``(1/m + 1/n) k (mean(y_B) - mean(x_A) + d)``: it is no larger than the one observed if and only if
-    ``d <= mean(x_A) - mean(y_B)``. So the p-value of ``d`` is ``(1 + #{A, B : mean(x_A) - mean(y_B) >= d})/N``, which falls
-    with ``d``, and the shifts it does not reject end where the formula says. Ends are rounded outwards by more than their
-    sums may have lost: no tie is on the wrong side.
+    If the first group less a shift ``d`` has the distribution of the second, all divisions of ``x - d`` and ``y`` are
+    as likely. One that exchanges ``A`` for ``B``, each of ``k`` rewards, changes the difference of means by ``(1/m +
+    1/n) k (mean(y_B) - mean(x_A) + d)``: it is no larger than the one observed if and only if ``d <= mean(x_A) -
+    mean(y_B)``. So the p-value of ``d`` is ``(1 + #{A, B : mean(x_A) - mean(y_B) >= d})/N``, which falls with ``d``,
+    and the shifts it does not reject end where the formula says. Ends are rounded outwards by more than their sums
+    may have lost: no tie is on the wrong side.
 
     *Drawn divisions.* Let ``B`` divisions be drawn independently of the rewards, and all equally likely. At the true shift
     the division observed is as likely as any other, so that it and those drawn are exchangeable, which the one observed is
@@ -136,7 +136,7 @@ def permutation(
         method = "enumeration" if is_counted else f"{n_permutations} permutations"
         return Threshold(width, {"main": width}, method, end, why_no_shift(m, n, n_permutations, alpha))
 
-    holds_for = "independent rewards of two groups whose laws differ by a shift alone" + (
+    holds_for = "independent rewards of two groups whose distributions differ by a shift alone" + (
         "" if is_counted else OVER_DRAWS
     )
     found = differ_in_spread(x, y) if check_flag(check, "check", "permutation") else []
@@ -163,7 +163,7 @@ def n_divisions(m: int, n: int) -> float:
 
 
 def why_no_shift(m: int, n: int, n_permutations: int, alpha: float) -> str:
-    """Why the bound is infinite for want of divisions, or of draws of them; empty where it is not."""
+    """Reason why the bound is infinite for want of divisions, or of draws of them; empty where it is not."""
     divisions = n_divisions(m, n)
     if divisions > MOST_ENUMERATED:
         return why_too_few(n_permutations, alpha, "permutation")
@@ -230,11 +230,11 @@ def n_bytes(size: int) -> int:
 
 
 def drawn_exchanges(m: int, n: int, n_draws: int, rng: np.random.Generator) -> tuple[Bits, Bits]:
-    """Which rewards of either group are exchanged in divisions drawn at random: bit ``i % 8`` of ``bits[i // 8, draw]``.
+    """Rewards of either group that are exchanged in divisions drawn at random: bit ``i % 8`` of ``bits[i // 8, draw]``.
 
-    A division is a subset of all rewards, of the size of the smaller group. Bits that are drawn independently make one of
-    about that size, and any law of bits that treats all rewards alike will do: bits that are too many are then taken away,
-    and missing ones added, one after the other, each equally likely. So every subset is.
+    A division is a subset of all rewards, of the size of the smaller group. Bits that are drawn independently make
+    one of about that size, and any distribution of bits that treats all rewards alike will do: bits that are too many
+    are then taken away, and missing ones added, one after the other, each equally likely. So every subset is.
     """
     of_x = n_bytes(m)
     places = np.concatenate([np.arange(m), 8 * of_x + np.arange(n)])

@@ -42,7 +42,7 @@ def union(
     Returns
     -------
     Bound
-        Proved where that bound is proved for both groups, whose laws may differ in anything.
+        Proved where that bound is proved for both groups, whose distributions may differ in anything.
 
     See Also
     --------

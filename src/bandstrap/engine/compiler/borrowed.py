@@ -1,4 +1,4 @@
-"""What a live policy plays with, held for compiled code as one pointer; importing this module imports numba.
+"""State and parameters of a live policy, held for compiled code as one pointer; importing this module imports numba.
 
 Every call of compiled code takes its arguments apart. For the parameters, the arrays and the generator of a policy this
 takes longer than a decision: 12 us for bootstrapped UCB. So they are taken apart once, and what comes of it is kept. The
@@ -23,7 +23,7 @@ class HeldType(StructRef):
 
     @property
     def key(self) -> Any:
-        """What it is known by: the types of its parts, because two classes of states may have one name."""
+        """Identity of the type: the types of its parts, because two classes of states may have one name."""
         return type(self), tuple(self.field_dict.items())
 
 

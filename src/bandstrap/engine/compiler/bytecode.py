@@ -1,4 +1,4 @@
-"""What a function does, read off its bytecode: without docstrings, comments, line numbers and file names.
+"""Digest of what a function does, from its bytecode: without docstrings, comments, line numbers and file names.
 
 A function is cut where jumps lead to and after every jump. Where only what it does with numbers counts, the stretches that
 lead to an error and nowhere else are left out, and so is prose.
@@ -56,7 +56,7 @@ def digest_code(code: types.CodeType, *, is_exact: bool = False) -> str:
 
 
 def is_idle(step: dis.Instruction) -> bool:
-    """Whether an instruction does nothing but go on elsewhere."""
+    """Return whether an instruction does nothing but go on elsewhere."""
     return step.opname in IDLE or step.opname in ALWAYS_JUMPS
 
 
@@ -160,5 +160,7 @@ def cut(steps: list[dis.Instruction]) -> Iterator[list[dis.Instruction]]:
 
 
 def offset_of(step: dis.Instruction) -> int:
-    """Where a jump to an instruction leads: before the prefix of a long one, which newer versions of Python do not show."""
+    """Target of a jump to an instruction: before the prefix of a long one, which newer versions of Python do not
+    show.
+    """
     return int(getattr(step, "start_offset", step.offset))

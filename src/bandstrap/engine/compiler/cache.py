@@ -63,7 +63,7 @@ def compile_cached(
 
 
 def cache_folders(function: Callable[..., Any]) -> list[Path]:
-    """Where compiled code of a function may be kept, as numba places it; none for a function that has no file.
+    """Folders where compiled code of a function may be kept, as numba places it; none for a function that has no file.
 
     ``NUMBA_CACHE_DIR``, if it is set; else beside the function's file, and, where that cannot be written to, in the user's
     own cache. A function of the main program has none: its types cannot be found again by name in another program.
@@ -94,7 +94,7 @@ def layout(kind: Any) -> str:
 
 
 class IdentityCache:
-    """What numba asks before it compiles a function, and tells afterwards; files belong to one identity alone.
+    """Cache that numba asks before it compiles a function and fills afterwards; files belong to one identity alone.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class IdentityCache:
         return str(self._folders[0]) if self._folders else None
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """What was compiled for a signature; ``None`` if nothing was, or if it is damaged."""
+        """Code compiled for a signature; ``None`` if nothing was, or if it is damaged."""
         self._began = time.thread_time()
         found = self._load(signature, target_context) if self._folders else None
         if found is not None:
@@ -124,7 +124,7 @@ class IdentityCache:
         return found
 
     def _load(self, signature: Any, target_context: Any) -> Any:
-        """What is on the disk, once nobody is at it."""
+        """Content on the disk, once nobody writes it."""
         target_context.refresh()
         purpose = self._purpose(signature, target_context.codegen())
         found = self._find(purpose, signature, target_context)
@@ -135,7 +135,7 @@ class IdentityCache:
         return found
 
     def _find(self, purpose: bytes, signature: Any, target_context: Any) -> Any:
-        """What a file holds for a signature."""
+        """Content of a file for a signature."""
         from numba.core.compiler import CompileResult
 
         for path in self._paths(purpose):
@@ -184,7 +184,7 @@ class IdentityCache:
         return repr(parts).encode()
 
     def _paths(self, purpose: bytes) -> list[Path]:
-        """Where it is, or would be, in each folder."""
+        """Path of the file, existing or not, in each folder."""
         name = f"{self._name}-{self._digest}.{hashlib.sha256(purpose).hexdigest()[:16]}.nbc"
         return [folder / name for folder in self._folders]
 
@@ -208,7 +208,7 @@ def seal(payload: bytes, purpose: bytes) -> bytes:
 
 
 def read_sealed(path: Path, purpose: bytes) -> bytes | None:
-    """What a file holds behind its seal; a file whose seal does not fit is removed."""
+    """Content of a file with a valid checksum; a file whose checksum does not match is removed."""
     try:
         content = path.read_bytes()
     except OSError:  # none there, or none that can be read

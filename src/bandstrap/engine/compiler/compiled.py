@@ -18,7 +18,7 @@ from bandstrap.errors import InvalidInput
 
 
 def generics_of(kernel: Kernel) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """What the generic functions come to for one kernel."""
+    """Generic functions resolved for one kernel."""
     own_learn: Any = kernel.learn
     own_prepare: Any = kernel.prepare
     own_score: Any = kernel.score

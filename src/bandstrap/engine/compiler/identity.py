@@ -1,4 +1,4 @@
-"""What a function is, by content: two functions that compile to different machine code never share an identity.
+"""Identity of a function, by content: two functions that compile to different machine code never share an identity.
 
 Numba stamps a cached function with its own file alone, so that an edit to a function it *calls*, or to a constant it reads,
 would leave old machine code in use. An identity follows everything compiled code can reach from a function: its bytecode,
@@ -168,7 +168,7 @@ def steps_of(code: types.CodeType) -> Iterator[dis.Instruction]:
 
 
 def is_known_by_version(module: str | None) -> bool:
-    """Whether a module belongs to Python itself or to a library whose version says what it holds."""
+    """Return whether a module belongs to Python itself or to a library whose version says what it holds."""
     top = (module or "builtins").partition(".")[0]
     return top in KNOWN_BY_VERSION or (top in sys.stdlib_module_names and top != "__main__")
 

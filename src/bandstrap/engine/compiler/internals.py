@@ -89,7 +89,7 @@ def owner_of(internal: Internal) -> Any:
 
 
 def is_there(internal: Internal) -> bool:
-    """Whether this version of numba has a name."""
+    """Return whether this version of numba has a name."""
     try:
         return hasattr(owner_of(internal), internal.name)
     except (ImportError, AttributeError):
@@ -110,5 +110,5 @@ def missing() -> tuple[Internal, ...]:
 
 
 def has(feature: str) -> bool:
-    """Whether this version of numba has all that a feature needs."""
+    """Return whether this version of numba has all that a feature needs."""
     return all(internal.feature != feature for internal in missing())

@@ -172,7 +172,7 @@ class Entry:
         return self._compiled(*arguments)
 
 
-# The functions of a kernel and their parameters; those of a linear policy are told features.
+# The functions of a kernel and their parameters; those of a linear policy are given features.
 PARAMETERS = {
     "learn": ("params, state, arm, reward, round_, rng", "params, state, features, reward, round_, rng"),
     "prepare": ("params, state, round_",),
@@ -200,10 +200,10 @@ class Kernel:
     -----
     The round that ``learn`` is told counts the rewards learned, this one included; in the one that ``prepare`` and
     ``choose`` are told, the next one would be learned. While each decision knows the rewards of all before, that is the
-    number of the decision. Where rewards are late or lost it falls behind, and several decisions may be told the same.
+    number of the decision. Where rewards are late or lost it falls behind, and several decisions may be given the same.
 
-    A linear policy is told the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
-    ``learn(params, state, features, reward, round_, rng)``.
+    A linear policy is given the features of the actions instead of arms: ``choose(params, state, actions, round_,
+    rng)`` and ``learn(params, state, features, reward, round_, rng)``.
 
     Parameters have these names in this order; ``features`` may be called ``x``. Underscores around a name do not count, and
     one that is not used may be called ``_``.
@@ -277,7 +277,7 @@ class Kernel:
 
     @functools.cached_property
     def identity(self) -> Identity:
-        """What its functions are, by content."""
+        """Identity of its functions, by content."""
         return identify(self.learn, self.prepare, self.score, self.choose, body=compiled_as)
 
     @property
@@ -303,12 +303,12 @@ class Kernel:
 
 
 def is_ours(function: Callable[..., Any]) -> bool:
-    """Whether a function comes with the package, whose functions do not change while a program runs."""
+    """Return whether a function comes with the package, whose functions do not change while a program runs."""
     return function.__module__.partition(".")[0] == "bandstrap"
 
 
 def are_named(given: list[str], wanted: list[str]) -> bool:
-    """Whether parameters have the names wanted, but for underscores around them."""
+    """Return whether parameters have the names wanted, but for underscores around them."""
     return len(given) == len(wanted) and all(
         name.strip("_") in ("", other.strip("_")) or (name, other) == ("x", "features")
         for name, other in zip(given, wanted, strict=True)
@@ -337,20 +337,20 @@ def entry(function: Callable[..., Any]) -> Entry:
 
 
 def is_jitable(function: Callable[..., Any]) -> bool:
-    """Whether a function is marked as callable from compiled code."""
+    """Return whether a function is marked as callable from compiled code."""
     return function in _jitables
 
 
 def is_inlined(function: Callable[..., Any]) -> bool:
-    """Whether a function is copied into its callers."""
+    """Return whether a function is copied into its callers."""
     return function in _inlined
 
 
 def is_borrowing(function: Callable[..., Any]) -> bool:
-    """Whether references are not counted in a function."""
+    """Return whether references are not counted in a function."""
     return function in _borrowing
 
 
 def compiled_as(function: Any) -> Any:
-    """What compiled code runs where it calls a function."""
+    """Function that compiled code runs in the place of another."""
     return _compiled_bodies.get(function, function)

@@ -77,7 +77,7 @@ def end_turn(file: Path) -> None:
 
 
 def lock_of(file: Path) -> Path:
-    """Where the lock of a file is."""
+    """Path of the lock of a file."""
     return file.with_name(f".{file.name}.lock")
 
 

@@ -1,4 +1,4 @@
-"""What stored numbers were computed by: the functions that a result follows from, known by what they do.
+"""Provenance of stored numbers: the functions that a result follows from, identified by what they do.
 
 A block of replications, a measurement and a snapshot of a live experiment are kept under a digest of the code they came
 from, and used again only while that code computes the same. The functions are found by following names from those that
@@ -139,7 +139,7 @@ class Reach:
                 self.add(vars(cls)[name], f"{cls.__name__}.{name}")
 
     def _is_wanted(self, name: str) -> bool:
-        """Whether reached code names an attribute, or Python calls it by itself."""
+        """Return whether reached code names an attribute, or Python calls it by itself."""
         return name not in SHOWN and (name in self.attributes or name in CALLED)
 
     def add(self, value: Any, name: str = "") -> None:
@@ -214,7 +214,7 @@ class Reach:
 
 
 def imported(module: str, name: str) -> Any:
-    """What ``from module import name`` gives."""
+    """Object that ``from module import name`` gives."""
     home = import_module(module)
     return getattr(home, name) if hasattr(home, name) else import_module(f"{module}.{name}")
 
@@ -235,12 +235,12 @@ def inside(value: Any) -> Any:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is a number, a text or nothing."""
+    """Return whether a value is a number, a text or nothing."""
     return isinstance(value, bool | int | float | complex | str | bytes | types.NoneType)
 
 
 def is_followed(value: Any, without: tuple[str, ...]) -> bool:
-    """Whether numbers may come from something: not if a library holds it, or what hands work and words around."""
+    """Return whether numbers may come from something: not if a library holds it, or what hands work and words around."""
     module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     if not isinstance(module, str):
         return not isinstance(value, types.BuiltinFunctionType)

@@ -48,7 +48,7 @@ class PolicyFailure(InvalidInput):
 
 @inlined
 def learning(arm: int) -> int:
-    """What stands for an arm while its reward is learned; its own inverse."""
+    """Placeholder for an arm while its reward is learned; its own inverse."""
     return NOBODY - 1 - arm
 
 
@@ -101,7 +101,7 @@ def refusal(policy: Any, error: Exception, at: Place | tuple[int, int], labels: 
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, in words that do not depend on whether Python or compiled code says so."""
+    """Reason of a failure, in words that do not depend on whether Python or compiled code says so."""
     frames = list(traceback.walk_tb(error.__traceback__))
     is_ours_to_compare = bool(frames) and frames[-1][0].f_globals.get("__name__") == "bandstrap.engine.compiler.steps"
     if isinstance(error, NotANumber) or (isinstance(error, TypeError) and is_ours_to_compare):

@@ -24,7 +24,7 @@ def learn(
 
 
 def prepare(kernel: Kernel, params: Any, state: Any, round_: int) -> Any:
-    """What all arms share in a round."""
+    """Compute what all arms share in a round."""
     assert kernel.prepare is not None  # noqa: S101 - a kernel has a choose or both of these
     return kernel.prepare(params, state, round_)
 
@@ -65,7 +65,7 @@ def select(kernel: Kernel, params: Any, state: Any, round_: int, rng: np.random.
 def select_action(
     kernel: Kernel, params: Any, state: Any, actions: Floats, round_: int, rng: np.random.Generator, at: Place
 ) -> int:
-    """Which of the actions, one per row, to take in a round."""
+    """Index of the action, one per row, to take in a round."""
     assert kernel.choose is not None  # noqa: S101 - the kernel of a linear policy has one
     at[ARM] = NOBODY
     return as_arm(kernel.choose(params, state, actions, round_, rng), len(actions), at)

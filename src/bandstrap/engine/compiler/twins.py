@@ -92,7 +92,9 @@ class _Twins:
         return self.of(CHECKED.get(value, value) if is_builtin else value, names)
 
     def of(self, value: Any, names: set[str]) -> Any:
-        """What a twin has in place of a value: a twin of a marked function, a module of twins, or the value itself."""
+        """Value of a twin in the place of a value: a twin of a marked function, a module of twins, or the value
+        itself.
+        """
         if isinstance(value, types.ModuleType) and not is_known_by_version(value.__name__):
             return copied(value, names, self.of)
         if isinstance(value, types.FunctionType) and (value in self.replaced or is_jitable(value)):

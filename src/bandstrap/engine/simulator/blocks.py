@@ -31,7 +31,7 @@ from bandstrap.errors import SlowWarning, brief, requirement
 
 
 class PolicyLike(Protocol):
-    """What the simulator needs of a policy."""
+    """Interface that the simulator needs of a policy."""
 
     @property
     def kernel(self) -> Kernel | None:
@@ -79,24 +79,24 @@ class Block:
     last: int
     checkpoints: NDArray[np.int64]
     feedback: Feedback = AT_ONCE
-    # Replications of a piece; no number depends on it.
+    # Replications of a task; no number depends on it.
     size: int = BLOCK_SIZE
     # Whether every choice is kept. Nothing else depends on it, so it is not among what the block is about.
     keeps_choices: bool = False
 
     @property
     def work(self) -> int:
-        """How much work it is: replications."""
+        """Amount of work: replications."""
         return self.last - self.first
 
     @property
     def group(self) -> tuple[Hashable, ...]:
-        """Blocks of one group meet the same tapes, which are drawn once for all of them."""
+        """Blocks of one group meet the same reward tables, which are drawn once for all of them."""
         return *self.race, self.first, self.last
 
     @property
     def race(self) -> tuple[Hashable, ...]:
-        """Blocks of one race meet the same tapes, delays and losses in the replications they share."""
+        """Blocks of one race meet the same reward tables, delays and losses in the replications they share."""
         return self.environment.label, self.feedback.label, self.horizon, self.seed
 
     @property
@@ -108,7 +108,7 @@ class Block:
 
     @property
     def label(self) -> str:
-        """Who plays."""
+        """Label of the policy that plays."""
         return self.policy.label
 
     @cached_property
@@ -127,13 +127,13 @@ class Block:
         }
 
     def cut(self, size: int | None = None) -> Iterator[Block]:
-        """The block in pieces of at most ``size`` replications, each made when it is asked for."""
+        """The block in tasks of at most ``size`` replications, each made when it is asked for."""
         most = self.size if size is None else size
         starts = range(self.first, self.last, most)
         return (replace(self, first=first, last=min(first + most, self.last)) for first in starts)
 
     def record(self) -> PlayedSoFar:
-        """Where its pieces are put together."""
+        """Record in which its tasks are put together."""
         shape = self.last - self.first, self.checkpoints.size, self.environment.n_arms
         return PlayedSoFar(self.first, np.empty(shape[:2]), np.empty(shape[::2], dtype=np.int64))
 
@@ -151,7 +151,7 @@ class Played(NamedTuple):
 
 
 class PlayedSoFar:
-    """The outcome of a block while its pieces come in: room for all of it, and which replications are there."""
+    """The outcome of a block while its tasks come in: room for all of it, and which replications are there."""
 
     def __init__(
         self, first: int, regret: Floats, pulls: NDArray[np.int64], choices: ChoiceArray | None = None
@@ -159,10 +159,10 @@ class PlayedSoFar:
         self.regret, self.pulls, self.choices = regret, pulls, choices
         self.is_there = np.zeros(len(regret), dtype=np.bool_)
         self._first = first
-        self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order pieces come in
+        self._nanoseconds = 0  # whole numbers, whose sum is the same in whatever order tasks come in
 
     def put(self, piece: Block, played: Played) -> None:
-        """Add a piece."""
+        """Add a task."""
         rows = slice(piece.first - self._first, piece.last - self._first)
         self.regret[rows], self.pulls[rows], self.is_there[rows] = played.regret, played.pulls, True
         if self.choices is not None and played.choices is not None:
@@ -171,12 +171,12 @@ class PlayedSoFar:
 
     @property
     def seconds(self) -> float:
-        """Core-seconds of all pieces."""
+        """Core-seconds of all tasks."""
         return self._nanoseconds / 1e9
 
 
 def code_of(policy: PolicyLike, environment: EnvironmentLike) -> str:
-    """What a game is computed by: the loop and the rewards of a replication, the policy, the environment."""
+    """Code that computes a game: the loop and the rewards of a replication, the policy, the environment."""
     player = getattr(policy, "made", type(policy))
     is_plain = policy.kernel is None
     loop, without = (play_side_by_side, *((play_plain,) if is_plain else ())), () if is_plain else (play_plain,)
@@ -219,7 +219,9 @@ def checked_checkpoints(checkpoints: Sequence[int] | None, horizon: int) -> NDAr
 
 
 def play_blocks(blocks: Sequence[Block]) -> list[Played]:
-    """Play blocks of one group, side by side on the same tapes; a thread waits while others have taken the memory."""
+    """Play blocks of one group, side by side on the same reward tables; a thread waits while others have taken the
+    memory.
+    """
     one = blocks[0]
     needed = bytes_of_replication(one.environment, one.horizon, is_late=not one.feedback.is_at_once)
     with GAMES.taken(needed, lambda: step(0)):
@@ -227,7 +229,7 @@ def play_blocks(blocks: Sequence[Block]) -> list[Played]:
 
 
 def play_side_by_side(blocks: Sequence[Block]) -> list[Played]:
-    """Play blocks of one group on the same tapes, which are drawn once."""
+    """Play blocks of one group on the same reward tables, which are drawn once."""
     one = blocks[0]
     n_arms = one.environment.n_arms
     found = [

@@ -1,4 +1,4 @@
-"""When rewards are learned: at once, late, in batches, or never."""
+"""Arrival of rewards: at once, late, in batches, or never."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bandstrap.basics.distributions import Law, is_law, law_called, law_content,
 from bandstrap.engine.simulator.streams import DELAY, LOSS, stream
 from bandstrap.errors import brief, check_count, is_number, is_whole, requirement
 
-# Rounds that every reward is late by, or the law of their number: a distribution, or the text of one.
+# Rounds that every reward is late by, or the distribution of their number: a distribution, or the text of one.
 Delay = int | str | Law
 # Characters of a number of rounds as text; Python refuses to read very long ones.
 LONGEST_NUMBER = 100
 
 
 class Arrivals(NamedTuple):
-    """Which rewards of a replication are learned, and when.
+    """Rewards of a replication that are learned, and when.
 
     ``order`` holds the rounds (from 0) of the decisions whose rewards are learned, in the order in which they are, and
     ``due[t]`` how many have been learned once round ``t`` (from 0) is over.
@@ -31,7 +31,7 @@ class Arrivals(NamedTuple):
 
 
 class Feedback:
-    """When the reward of a decision is learned.
+    """Delay, batches and loss of rewards.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Feedback:
         self.lost = self._checked_share(lost)
 
     def _checked_delay(self, delay: object) -> tuple[int | str, Law | None]:
-        """The delay as it is shown, and its law if it has one."""
+        """The delay as it is shown, and its distribution if it has one."""
         rule = (
             "a whole number of rounds, of at least 0, or a scipy.stats distribution of such numbers or its text, such as "
             "'geom:p=0.005'"
@@ -107,12 +107,12 @@ class Feedback:
 
     @property
     def is_at_once(self) -> bool:
-        """Whether each decision knows the rewards of all before."""
+        """True if each decision knows the rewards of all before."""
         return self.delay == 0 and self.batch == 1 and self.lost == 0
 
     @cached_property
     def label(self) -> str:
-        """What differs from learning at once, as text: ``"delay 200, batch 100, lost 0.1"``; empty if nothing does."""
+        """Differences from learning at once, as text: ``"delay 200, batch 100, lost 0.1"``; empty if nothing does."""
         parts = ("delay", self.delay, 0), ("batch", self.batch, 1), ("lost", format_value(self.lost), "0")
         return ", ".join(f"{name} {value}" for name, value, default in parts if value != default)
 
@@ -142,7 +142,7 @@ AT_ONCE = Feedback()
 
 
 def as_learned(label: str, feedback: Feedback) -> str:
-    """What is shown of an environment whose rewards are learned so.
+    """Label of an environment with this feedback.
 
     >>> as_learned("gaussian", Feedback(delay=200, lost=0.1)), as_learned("gaussian", Feedback())
     ('gaussian, delay 200, lost 0.1', 'gaussian')

@@ -83,12 +83,12 @@ def find_class(call: FileCall, kind: str, is_kind: Callable[[type], bool]) -> ty
 
 
 def origin_of(call: FileCall, found: type) -> str:
-    """Where a class was found, for the label of what is made of it."""
+    """Origin of a class, for the label of what is made of it."""
     return f"{call.file}:{found.__name__}"
 
 
 def made(found: Any, call: FileCall) -> Any:
-    """What a class of ours makes of a call's options; an error of the user's constructor is told in a sentence."""
+    """Object that a class makes of a call's options; an error of the user's constructor becomes one sentence."""
     origin = origin_of(call, found)
     with told_errors(lambda: f"{origin} cannot be made"):
         thing = found.from_call(**call.options)
@@ -145,7 +145,7 @@ class LoadedFiles:
 
 
 def is_loaded_file(name: str, module: types.ModuleType) -> bool:
-    """Whether a module was made by :func:`load_file`; a user may have called another one alike."""
+    """Return whether a module was made by :func:`load_file`; a user may have called another one alike."""
     return name.startswith("own_") and "__code_digest__" in vars(module)
 
 
@@ -209,6 +209,6 @@ def told(error: Exception, file: str | None = None) -> str:
 
 
 def is_users(file: str) -> bool:
-    """Whether a file belongs to the user: neither to this package, nor to Python or a library."""
+    """Return whether a file belongs to the user: neither to this package, nor to Python or a library."""
     folders = [PACKAGE, *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib"))]
     return Path(file).is_file() and not any(folder in Path(file).parents for folder in folders)

@@ -1,4 +1,4 @@
-"""What policies played, as Parquet: one row per policy and replication, under a seal that shows any damage."""
+"""Results of a simulation as Parquet: one row per policy and replication, with a checksum that shows any damage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PlayedTable(NamedTuple):
 
 
 def write_table(path: Path, table: PlayedTable, about: Mapping[str, object], *, lasting: bool = True) -> None:
-    """Write a table, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
+    """Write a table, whole or not at all, with a checksum; ``about`` goes into the file's metadata."""
     need("A Parquet file", "polars")
     import polars
 
@@ -57,7 +57,7 @@ def write_table(path: Path, table: PlayedTable, about: Mapping[str, object], *, 
 
 
 def write_frame(path: Path, frame: DataFrame, about: Mapping[str, object], *, lasting: bool = True) -> None:
-    """Write a frame, whole or not at all, and sealed; ``about`` goes into the file's metadata."""
+    """Write a frame, whole or not at all, with a checksum; ``about`` goes into the file's metadata."""
     content = io.BytesIO()
     # The seal comes last in the last text of the file, where nothing that looks like it can follow.
     frame.write_parquet(content, metadata={"bandstrap": json.dumps({**about, "seal": NO_SEAL})})
@@ -65,19 +65,19 @@ def write_frame(path: Path, frame: DataFrame, about: Mapping[str, object], *, la
 
 
 def read_about(data: bytes) -> dict[str, Any]:
-    """What a table's metadata say, given the bytes of a file whose seal is whole; ``ValueError`` if it has no table."""
+    """Metadata of a table, from the bytes of a file with a valid checksum; ``ValueError`` if it has no table."""
     need("A Parquet file", "polars")
     import polars
 
     try:
         about: dict[str, Any] = json.loads(polars.read_parquet_metadata(io.BytesIO(data))["bandstrap"])
-    except (polars.exceptions.PolarsError, KeyError) as error:  # a sealed file of another kind
+    except (polars.exceptions.PolarsError, KeyError) as error:  # a file of another kind with a checksum
         raise ValueError(f"not a table of ours: {error}") from None
     return about
 
 
 def read_table(data: bytes) -> PlayedTable:
-    """The table in the bytes of its file, whose seal is whole."""
+    """The table in the bytes of its file, whose checksum is valid."""
     import polars
 
     frame = polars.read_parquet(io.BytesIO(data))

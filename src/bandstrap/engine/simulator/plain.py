@@ -1,4 +1,7 @@
-"""Plain objects among policies: anything with ``select()`` and ``update(arm, reward)`` can be raced, slowly."""
+"""Plain objects among policies: anything with ``select()`` and ``update(arm, reward)`` can be raced, slowly.
+
+One that says ``plays = "contexts"`` is shown a context: ``select(context=x)``, ``update(arm, reward, context=x)``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from bandstrap.basics.calls import Call, Options
 from bandstrap.engine.simulator.feedback import Arrivals
 from bandstrap.engine.simulator.own_file import told_errors
 from bandstrap.engine.simulator.tape import Tape, opened
-from bandstrap.errors import InvalidInput, requirement
+from bandstrap.errors import InvalidInput, check_choice, requirement
 
 
 class PlainObject(Protocol):
@@ -24,6 +27,18 @@ class PlainObject(Protocol):
 
     def update(self, arm: int, reward: float, /) -> object:
         """Be told what the arm earned."""
+
+
+class ContextualPlainObject(Protocol):
+    """An object that can be raced in contexts."""
+
+    plays: str
+
+    def select(self, *, context: Any) -> int | np.integer:
+        """The arm to pull next, in a context."""
+
+    def update(self, arm: int, reward: float, /, *, context: Any) -> object:
+        """Be told what the arm earned in a context."""
 
 
 class PlainMaker(Protocol):
@@ -41,7 +56,7 @@ class PlainMakerWithRandomness(Protocol):
 
 
 def is_plain(thing: object) -> bool:
-    """Whether it can select and update, itself or, if it is a class, what it makes."""
+    """Return whether it can select and update, itself or, if it is a class, what it makes."""
     return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
 
 
@@ -51,8 +66,10 @@ class PlainPolicy:
     Parameters
     ----------
     source
-        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is told what it
+        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is given what it
         earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
+        With an attribute ``plays = "contexts"`` both methods are given the numbers of the round's ``context`` by that name,
+        and a class may also ask for their number, ``dimension``.
         An object is copied before each replication; then its method ``reset(n_arms, rng)`` is called if it has one, else
         every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.
     options
@@ -66,7 +83,6 @@ class PlainPolicy:
     """
 
     kernel = None
-    plays = "arms"
     n_initial = 0
     direction = "max"
 
@@ -74,6 +90,7 @@ class PlainPolicy:
         self.source = source
         self.options = dict(options or {})
         self.origin = origin
+        self.plays = check_choice(getattr(source, "plays", "arms"), "plays", self.made.__name__, ("arms", "contexts"))
         self.support: tuple[float, float] = getattr(source, "support", (-np.inf, np.inf))
 
     @property
@@ -92,11 +109,11 @@ class PlainPolicy:
     def make_params(self, horizon: int | None) -> None:
         """No parameters: the object has its own."""
 
-    def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> Any:
-        """A new object."""
+    def start(self, n_arms: int, capacity: int, rng: np.random.Generator, dimension: int | None = None) -> Any:
+        """A new object; ``dimension`` counts the features of a context."""
         if isinstance(self.source, type):
             wanted = inspect.signature(self.source).parameters
-            offered = {"n_arms": n_arms, "rng": rng}
+            offered: Options = {"n_arms": n_arms, "rng": rng} | ({} if dimension is None else {"dimension": dimension})
             told = {name: value for name, value in offered.items() if name in wanted and name not in self.options}
             with told_errors(lambda: f"the policy {self.label} cannot be made"):
                 return self.source(**told, **self.options)
@@ -114,25 +131,31 @@ class PlainPolicy:
         return live
 
 
-def play_plain(live: PlainObject, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
+def play_plain(live: Any, label: str, tape: Tape, choices: NDArray[np.int64], arrivals: Arrivals) -> None:
     """Play ``choices.size`` rounds with a plain object, see :func:`bandstrap.engine.simulator.play.loop`."""
     rewards, by_round = tape.rewards, tape.by_round
     n_arms, length = rewards.shape
     bookmark = opened(n_arms, 0, 0)
     used = bookmark.used
-    earned = []
+    earned: list[tuple[int, float]] = []
     n_learned = 0
     t = 0
+    in_contexts = getattr(live, "plays", "arms") == "contexts"
+
+    def seen(round_: int) -> Options:
+        return {"context": tape.action_sets[0][round_, 0]} if in_contexts else {}
+
     with told_errors(lambda: f"the policy {label} fails in round {t + 1}"):
         for t in range(choices.size):
-            arm = live.select()
+            arm = live.select(**seen(t))
             if isinstance(arm, bool) or not isinstance(arm, int | np.integer) or not 0 <= arm < n_arms:
                 raise requirement("arm", f"{label}.select", f"an integer from 0 to {n_arms - 1}", repr(arm))
-            earned.append((arm, float(rewards[arm, t if by_round else used[arm]])))
+            earned.append((int(arm), float(rewards[arm, t if by_round else used[arm]])))
             used[arm] += 1
             if used[arm] == length:
                 tape.turn(bookmark, choices)
             choices[t] = arm
             while n_learned < arrivals.due[t]:
-                live.update(*earned[arrivals.order[n_learned]])
+                decision = arrivals.order[n_learned]
+                live.update(*earned[decision], **seen(decision))
                 n_learned += 1

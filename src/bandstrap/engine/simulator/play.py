@@ -1,4 +1,4 @@
-"""One replication: a policy meets a tape of rewards."""
+"""One replication: a policy meets a reward table."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Game(NamedTuple):
     shown a set of one row, the context, which is written into its state before it chooses, and before it learns the reward
     of that round. Without ``arrivals`` each reward is learned at once; a kernel's round counts those that it has learned.
 
-    Where the tape is shorter than the game, play stops after the round that used up a row, and goes on at the ``bookmark``
-    when it is called again.
+    Where the reward table is shorter than the game, play stops after the round that used up a row, and goes on at the
+    ``bookmark`` when it is called again.
     """
 
     params: Any
@@ -146,7 +146,7 @@ def see(place: Floats, context: Floats) -> None:
 
 
 def plays(game: Game) -> str:
-    """What a game is played on."""
+    """Inputs of a game."""
     return "arms" if game.action_sets is None else "contexts" if hasattr(game.state, "context") else "actions"
 
 

@@ -1,4 +1,4 @@
-"""What a simulation found: regret of each policy at checkpoints, replication by replication."""
+"""Result of a simulation: regret of each policy at checkpoints, replication by replication."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class Result:
 
 
 def unsealed_format(data: bytes) -> int | None:
-    """The number of a format from before there were seals, found without parsing what nothing vouches for."""
+    """The number of a format from before there were checksums, found without parsing what nothing vouches for."""
     found = re.search(rb'\{"format": ([12]), "', data)
     return int(found[1]) if found else None
 

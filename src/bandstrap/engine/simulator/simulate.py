@@ -1,4 +1,4 @@
-"""Many replications: policies side by side on the same tapes, on as many cores as there are."""
+"""Many replications: policies side by side on the same reward tables, on as many cores as there are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ from bandstrap.engine.simulator.blocks import (
     warm,
 )
 from bandstrap.engine.simulator.feedback import AT_ONCE, Delay, Feedback, as_learned
-from bandstrap.engine.simulator.plain import PlainMaker, PlainMakerWithRandomness, PlainObject, PlainPolicy, is_plain
+from bandstrap.engine.simulator.plain import (
+    ContextualPlainObject,
+    PlainMaker,
+    PlainMakerWithRandomness,
+    PlainObject,
+    PlainPolicy,
+    is_plain,
+)
 from bandstrap.engine.simulator.result import Result
 from bandstrap.engine.simulator.tape import LONGEST_TAPE, bytes_of_replication, numbers_at_hand
 from bandstrap.engine.work.memory import WORD, bytes_of_result, check_memory, check_room, length
@@ -34,7 +41,7 @@ from bandstrap.engine.work.workers import ExecutorName, at_work
 from bandstrap.errors import AssumptionWarning, brief, check_count, check_flag, requirement
 
 # Whatever can be raced.
-Player = PolicyLike | PlainObject | PlainMaker | PlainMakerWithRandomness
+Player = PolicyLike | PlainObject | ContextualPlainObject | PlainMaker | PlainMakerWithRandomness
 
 
 def simulate(
@@ -62,9 +69,10 @@ def simulate(
         methods ``select()`` and ``update(arm, reward)`` may be among them: it is played in Python, slowly, see
         :class:`bandstrap.engine.simulator.plain.PlainPolicy`.
     environment
-        Where rewards come from; those of a replication are the same for all policies. Of up to ``2^26`` numbers (512 MiB)
-        they are on a tape, drawn before play. In a larger world, such as one of 1000 arms and a million rounds, they are
-        drawn when they are needed, by streams of their own, and memory does not grow with their number; see the notes.
+        Where rewards come from; those of a replication are the same for all policies. Of up to ``2^26`` numbers (512
+        MiB) they are in a reward table, drawn before play. In a larger environment, such as one of 1000 arms and a
+        million rounds, they are drawn when they are needed, by streams of their own, and memory does not grow with
+        their number; see the notes.
     horizon
         Rounds per replication.
     replications
@@ -81,8 +89,8 @@ def simulate(
     block_size
         Replications in a task; chosen automatically if omitted.
     delay
-        Rounds that every reward is late by, or a law of them: a frozen ``scipy.stats`` distribution or its text, such as
-        ``"geom:p=0.005"``. What late, batched and lost rewards mean exactly is said in
+        Rounds that every reward is late by, or a distribution of them: a frozen ``scipy.stats`` distribution or its
+        text, such as ``"geom:p=0.005"``. What late, batched and lost rewards mean exactly is said in
         :class:`bandstrap.engine.simulator.feedback.Feedback`. By default rewards are learned at once.
     batch
         Rewards are learned at the ends of rounds ``batch, 2 batch, ...`` only.
@@ -105,13 +113,15 @@ def simulate(
 
     Notes
     -----
-    A world of one round more than fits on a tape has the same means as one that fits, and other rewards of the same laws.
-    On tape rewards also change with the horizon. Without one they do not: a longer game meets the same rewards as a shorter
-    one. Most memory is taken just below that size, about a gibibyte for each replication that is being played.
+    An environment of one round more than fits in a reward table has the same means as one that fits, and other
+    rewards of the same distributions. In a reward table rewards also change with the horizon. Without one they do
+    not: a longer game meets the same rewards as a shorter one. Most memory is taken just below that size, about a
+    gibibyte for each replication that is being played.
 
-    The same seed gives the same numbers as long as NumPy, SciPy where laws are its, and this library draw them alike.
-    NumPy promises that of its generators, not of the laws drawn from them, which now and then change between its versions;
-    what is computed from the numbers may differ in the last bit from processor to processor.
+    The same seed gives the same numbers as long as NumPy, SciPy where distributions are its, and this library draw
+    them alike. NumPy promises that of its generators, not of the distributions drawn from them, which now and then
+    change between its versions; what is computed from the numbers may differ in the last bit from processor to
+    processor.
 
     Examples
     --------

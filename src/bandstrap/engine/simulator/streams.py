@@ -21,12 +21,13 @@ def stream(seed: int, replication: int, purpose: int) -> np.random.Generator:
 
 
 class RewardStreams:
-    """The generators of a replication's rewards where these are not on tape: one for each arm and row.
+    """The generators of a replication's rewards where these are not in a reward table: one for each arm and row.
 
-    All are Philox with one key. Philox encrypts a counter of 256 bits, four numbers of 64 bits each time; row ``r`` of
-    arm ``a`` counts from ``2^192 a + 2^64 r``. It would have to draw ``2^66`` numbers to reach the next row: thousands of
-    years, however often a law rejects what it draws. So no two rows ever share a number, each is there at once, whatever
-    was drawn before, and what jumps ahead by ``2^128``, as ``jumped`` does, meets nobody either.
+    All are Philox with one key. Philox encrypts a counter of 256 bits, four numbers of 64 bits each time; row ``r``
+    of arm ``a`` counts from ``2^192 a + 2^64 r``. It would have to draw ``2^66`` numbers to reach the next row:
+    thousands of years, however often a distribution rejects what it draws. So no two rows ever share a number, each
+    is there at once, whatever was drawn before, and what jumps ahead by ``2^128``, as ``jumped`` does, meets nobody
+    either.
     """
 
     def __init__(self, seed: int, replication: int) -> None:
@@ -40,7 +41,7 @@ class RewardStreams:
 
 
 class RowSeed(ISpawnableSeedSequence):
-    """The seed of a row: the key of its replication, and children of its own for a law that spawns generators."""
+    """The seed of a row: the key of its replication, and children of its own for a distribution that spawns generators."""
 
     def __init__(self, root: np.random.SeedSequence, key: NDArray[np.unsignedinteger], arm: int, row: int) -> None:
         self._root, self._key, self._place = root, key, (arm, row)

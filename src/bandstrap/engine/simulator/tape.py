@@ -1,10 +1,10 @@
-"""The rewards of a replication: a whole tape, or, where that would be too long, the next ones of each arm.
+"""The rewards of a replication: a whole reward table, or, where that would be too long, the next ones of each arm.
 
-An arm's rewards are read in order, each once in a game. So a world too large for a tape needs only those that come next:
-a row for each arm, filled anew when play has used it up. The same numbers come back for every policy, in whatever order the
-arms are pulled, because a row is drawn from a generator of its own
-(:class:`~bandstrap.engine.simulator.streams.RewardStreams`). Where actions change from round to
-round, the rounds that come next are drawn likewise.
+An arm's rewards are read in order, each once in a game. So an environment too large for a reward table needs only
+those that come next: a row for each arm, filled anew when play has used it up. The same numbers come back for every
+policy, in whatever order the arms are pulled, because a row is drawn from a generator of its own
+(:class:`~bandstrap.engine.simulator.streams.RewardStreams`). Where actions change from round to round, the rounds
+that come next are drawn likewise.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from bandstrap.engine.simulator.streams import ENVIRONMENT, RewardStreams, strea
 from bandstrap.engine.work.memory import bytes_of_tape
 from bandstrap.errors import InvalidInput, requirement
 
-# Numbers on the longest tape, 512 MiB of them. This is a rule of the world alone: what is drawn must depend neither on the
-# machine nor on who plays.
+# Numbers on the longest reward table, 512 MiB of them. This is a rule of the environment alone: what is drawn must
+# depend neither on the machine nor on who plays.
 LONGEST_TAPE = 2**26
-# Numbers at hand of a world without a tape, of all arms together. Play stops once in as many numbers as a row has, for
-# about as long as it takes to draw them.
+# Numbers at hand of an environment without a reward table, of all arms together. Play stops once in as many numbers as
+# a row has, for about as long as it takes to draw them.
 AT_HAND = 2**20
 SHORTEST_ROW = 16  # more than 1: one set of actions alone is one that never changes
 
 
 class Bookmark(NamedTuple):
-    """How far a game is, so that it can go on from there.
+    """Position of a game, from which it can go on.
 
-    ``n_played[0]`` rounds have been played, and ``used[arm]`` rewards of the arm's row on the tape. Where rewards are late,
-    ``known[arm]`` of the arm have been learned, and ``earned[t]`` is the reward of round ``t``, learned or not. Where
-    actions change, ``taken[t]`` holds the features of the one that earned it. ``at`` is where the kernel is, see
-    ``refusals.py``.
+    ``n_played[0]`` rounds have been played, and ``used[arm]`` rewards of the arm's row on the reward table. Where
+    rewards are late, ``known[arm]`` of the arm have been learned, and ``earned[t]`` is the reward of round ``t``,
+    learned or not. Where actions change, ``taken[t]`` holds the features of the one that earned it. ``at`` is where
+    the kernel is, see ``refusals.py``.
     """
 
     n_played: NDArray[np.int64]
@@ -55,7 +55,7 @@ def opened(n_arms: int, n_late: int, n_features: int) -> Bookmark:
 
 
 class Tape:
-    """A whole tape: means, ``rewards[arm, i]``, and sets of actions where there are any.
+    """A whole reward table: means, ``rewards[arm, i]``, and sets of actions where there are any.
 
     Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
     """
@@ -74,7 +74,7 @@ class Tape:
 
     @property
     def by_round(self) -> bool:
-        """Whether means change, and rewards are those of rounds."""
+        """True if means change, and rewards are those of rounds."""
         return self.means.ndim == 2
 
     def rewind(self) -> None:
@@ -84,18 +84,18 @@ class Tape:
         """Have the next rewards at hand where those that were are used up."""
 
     def lost(self, choices: NDArray[np.int64]) -> Floats:
-        """What the choice of each round lost on average, compared with the best."""
+        """Mean loss of the choice of each round, compared with the best."""
         return self._gaps[np.arange(choices.size), choices] if self.by_round else self._gaps[choices]
 
 
 class EnvironmentLike(Protocol):
-    """What the simulator needs of an environment."""
+    """Interface that the simulator needs of an environment."""
 
     n_arms: int
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Who can play: policies of ``"arms"``, of ``"actions"``, or both."""
+        """Kinds of policies that can play of ``"arms"``, of ``"actions"``, or both."""
 
     @property
     def support(self) -> tuple[float, float]:
@@ -121,7 +121,7 @@ class EndlessWorld(EnvironmentLike, Protocol):
         """Features of an action, where rounds are drawn."""
 
     def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """What a replication keeps: means, and traits or sets of actions."""
+        """Properties fixed for a replication: means, and traits or sets of actions."""
 
     def draw_arm(self, world: tuple[Floats, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
         """The next rewards of an arm."""
@@ -131,8 +131,9 @@ class EndlessWorld(EnvironmentLike, Protocol):
 
 
 def endless(environment: EnvironmentLike, horizon: int) -> EndlessWorld | None:
-    """An environment as one without a tape: that would be too long, and arms or rounds can be drawn one by one."""
-    # Asked of the class: what stands in for a world, and passes on what it does not know, may have a tape of its own.
+    """An environment as one without a reward table: that would be too long, and arms or rounds can be drawn one by one."""
+    # Asked of the class: what stands in for an environment, and passes on what it does not know, may have a reward
+    # table of its own.
     if not hasattr(type(environment), "drawn_by"):
         return None
     world = cast("EndlessWorld", environment)
@@ -141,7 +142,7 @@ def endless(environment: EnvironmentLike, horizon: int) -> EndlessWorld | None:
 
 
 class EndlessTape(Tape):
-    """The next rewards of every arm, of a world whose arms can be drawn from one by one."""
+    """The next rewards of every arm, of an environment whose arms can be drawn from one by one."""
 
     def __init__(self, environment: EndlessWorld, seed: int, replication: int) -> None:
         self._environment, self._streams = environment, RewardStreams(seed, replication)
@@ -170,7 +171,7 @@ class EndlessTape(Tape):
 
 
 class EndlessRounds(Tape):
-    """The next rounds, of a world that can be drawn round by round."""
+    """The next rounds, of an environment that can be drawn round by round."""
 
     def __init__(self, environment: EndlessWorld, horizon: int, seed: int, replication: int) -> None:
         self._environment, self._streams = environment, RewardStreams(seed, replication)
@@ -192,7 +193,7 @@ class EndlessRounds(Tape):
             self._fill(self._row + 1)
 
     def lost(self, choices: NDArray[np.int64]) -> Floats:
-        """What was lost in the rounds that were played."""
+        """Mean loss of each round that was played."""
         return self._lost
 
     def _fill(self, row: int) -> None:
@@ -202,24 +203,24 @@ class EndlessRounds(Tape):
 
 
 def numbers_per_round(environment: EndlessWorld) -> int:
-    """Numbers on a tape for each round: rewards, and where actions change their means and features."""
+    """Numbers in a reward table for each round: rewards, and where actions change their means and features."""
     n_arms = environment.n_arms
     return n_arms * (environment.dimension + 2) if environment.drawn_by == "round" else n_arms
 
 
 def row_length(environment: EndlessWorld) -> int:
-    """Rewards of an arm, or rounds, at hand where there is no tape."""
+    """Rewards of an arm, or rounds, at hand where there is no reward table."""
     return max(AT_HAND // numbers_per_round(environment), SHORTEST_ROW)
 
 
 def numbers_at_hand(environment: EnvironmentLike, horizon: int) -> int | None:
-    """Numbers at hand in a world without a tape; ``None`` of others."""
+    """Numbers at hand in an environment without a reward table; ``None`` of others."""
     world = endless(environment, horizon)
     return None if world is None else numbers_per_round(world) * row_length(world)
 
 
 def bytes_of_replication(environment: EnvironmentLike, horizon: int, *, is_late: bool) -> int:
-    """Bytes that one replication holds at a time, on a tape or without."""
+    """Bytes that one replication holds at a time, in a reward table or without."""
     features = getattr(environment, "dimension", 0) if getattr(environment, "contextual", False) else 0
     n_at_hand = numbers_at_hand(environment, horizon)
     return bytes_of_tape(environment.n_arms, horizon, features, is_late=is_late, n_at_hand=n_at_hand)
@@ -236,7 +237,7 @@ def open_tape(environment: EnvironmentLike, horizon: int, seed: int, replication
 
 
 def trouble_of(environment: EnvironmentLike) -> Callable[[], str]:
-    """How a sentence about an error of an environment, perhaps of a user's own, begins."""
+    """First words of a sentence about an error of an environment, perhaps of a user's own."""
     return lambda: f"the environment {environment.label} cannot be played"
 
 

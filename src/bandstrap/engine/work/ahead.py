@@ -20,7 +20,7 @@ from bandstrap.engine.work.tasks import Preparer, Work
 
 
 def no_outcomes(_: Sequence[Work]) -> list[object]:
-    """What comes of pieces that are prepared and not done."""
+    """Outcomes of tasks that are prepared and not done."""
     return []
 
 
@@ -32,7 +32,7 @@ class Ahead:
     Parameters
     ----------
     prepare
-        Prepares a piece of work, or a whole one.
+        Prepares a task, or a whole one.
     """
 
     def __init__(self, prepare: Preparer) -> None:

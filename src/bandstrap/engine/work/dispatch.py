@@ -34,7 +34,7 @@ class WorkerError(RuntimeError):
 
 
 def nothing(piece: object) -> None:
-    """Prepare a piece that needs nothing."""
+    """Prepare a task that needs nothing."""
 
 
 def as_errors(function: Callable[..., Outcome], *arguments: object) -> Outcome:
@@ -46,16 +46,16 @@ def as_errors(function: Callable[..., Outcome], *arguments: object) -> Outcome:
 
 
 class TaskCall:
-    """Pieces to be done, here or in another process.
+    """Tasks to be done, here or in another process.
 
     Parameters
     ----------
     task
         Tells how far it is, and calls it off, as long as it is done in this process.
     run
-        Does several pieces of one group.
+        Does several tasks of one group.
     prepare
-        Called with a piece, by another process that has not yet done one with the same needs, before it is done.
+        Called with a task, by another process that has not yet done one with the same needs, before it is done.
     pieces
         What to do.
     """
@@ -92,7 +92,7 @@ class TaskCall:
 
 
 class RemoteTaskCall:
-    """An errand in another process; see :class:`TaskCall`."""
+    """Tasks sent to another process; see :class:`TaskCall`."""
 
     def __init__(self, code: Code, ahead: bytes, content: bytes) -> None:
         self.code, self.ahead, self.content = code, ahead, content
@@ -126,7 +126,7 @@ def check_code(wanted: Code, found: Code, where: str = "") -> None:
 
 
 def unpacked(ahead: bytes, content: bytes) -> tuple[Runner, Preparer, list[Work]]:
-    """The function, what prepares for it, and the pieces; here is all they name."""
+    """The function, what prepares for it, and the tasks; here is all they name."""
     pickle.loads(ahead)  # noqa: S301 - from the process that hands out work, as all that is done here
     try:
         return pickle.loads(content)  # noqa: S301
@@ -142,7 +142,7 @@ _turns: dict[Hashable, threading.Lock] = {}
 
 
 def make_ready(prepare: Preparer, piece: Work) -> None:
-    """Prepare for a piece, once in this process; who needs the same waits, and nobody else."""
+    """Prepare for a task, once in this process; who needs the same waits, and nobody else."""
     needs = piece.needs
     if needs in _ready:
         return

@@ -14,7 +14,7 @@ from bandstrap.errors import InvalidInput, requirement
 
 # Pools that break one after another, with nothing done in between, before it is said that none will do.
 MOST_BREAKS = 10
-# Seconds in which a pool that has broken so often does a piece of nothing, if it can.
+# Seconds in which a pool that has broken so often does a task of nothing, if it can.
 SECONDS_TO_ANSWER = 60.0
 # Seconds between two looks at how many workers there are, and after which nobody waits for a first one any longer.
 LOOK = 2.0
@@ -22,7 +22,7 @@ NO_WORKERS = 300.0
 
 
 class WorkersDied(WorkerError):
-    """Workers of dask died while they had a piece, which may be to blame or only have been there."""
+    """Workers of dask died while they had a task, which may be to blame or only have been there."""
 
 
 class Workers:
@@ -49,7 +49,7 @@ class Workers:
 
     @property
     def are_threads(self) -> bool:
-        """Whether they are threads of this process, which can be called off."""
+        """True if they are threads of this process, which can be called off."""
         return self._executor is None or isinstance(self._executor, ThreadPoolExecutor)
 
     def look(self, *, are_wanted: bool) -> None:
@@ -105,7 +105,7 @@ def check_executor(executor: object, owner: str) -> None:
 
 
 def worker_count(executor: Executor | None) -> int:
-    """How many workers an executor has now; of one that does not tell, one for each core is assumed.
+    """Number of workers that an executor has now; of one that does not tell, one for each core is assumed.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> worker_count(ThreadPoolExecutor(3))
@@ -122,7 +122,7 @@ def worker_count(executor: Executor | None) -> int:
 
 
 def can_work(executor: Executor | None) -> bool:
-    """Whether an executor does work that harms nobody."""
+    """Return whether an executor does work that harms nobody."""
     try:
         cast("Executor", executor).submit(nothing, None).result(timeout=SECONDS_TO_ANSWER)
     except Exception:  # noqa: BLE001 - whatever keeps it from that
@@ -138,6 +138,6 @@ def dask_client(executor: Executor | None) -> Any:
 
 def refusal_in(error: BaseException) -> BaseException:
     """The sentence about a user's mistake that an error was raised from, if there is one; else the error itself."""
-    if type(error).__name__ == "KilledWorker":  # dask's, which need not be there; its text differs from piece to piece
+    if type(error).__name__ == "KilledWorker":  # dask's, which need not be there; its text differs from task to task
         return WorkersDied("every worker of dask that was given it has died, killed or short of memory")
     return next((cause for cause in causes(error) if isinstance(cause, InvalidInput)), error)

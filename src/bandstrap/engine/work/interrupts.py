@@ -88,7 +88,7 @@ class Quit:
 
     @property
     def exit_code(self) -> int:
-        """What a shell reports for a program that was stopped: 130 after ``SIGINT``, 143 after ``SIGTERM``."""
+        """Exit code of a program that was stopped: 130 after ``SIGINT``, 143 after ``SIGTERM``."""
         return 128 + self._number
 
 
@@ -137,7 +137,9 @@ class SignalListener:
 
 
 def would_raise(handler: object) -> bool:
-    """Whether a handler would raise ``KeyboardInterrupt``, now or, if it is that of a loop around ours, at its end."""
+    """Return whether a handler would raise ``KeyboardInterrupt``, now or, if it is that of a loop around ours, at its
+    end.
+    """
     return handler is signal.default_int_handler or isinstance(handler, Quit | SignalListener)
 
 

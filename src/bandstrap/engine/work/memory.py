@@ -1,4 +1,4 @@
-"""How much memory a computation needs and how much there is, known before it begins."""
+"""Memory that a computation needs and memory that is free, known before it begins."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def bytes_of_tape(
 ) -> int:
     """Bytes that one replication holds at a time.
 
-    The rewards, as many again that a policy may remember, what is chosen in each round and its number, and, where actions
-    have ``n_features`` features that change from round to round, these and their means. Where rewards are late, also when
-    each arrives, in what order, how many by each round, and the rewards themselves. Without a tape there are ``n_at_hand``
-    numbers of it, thrice while the next ones are drawn, the rewards that a policy has seen, and the features of actions
-    whose rewards are late.
+    The rewards, as many again that a policy may remember, what is chosen in each round and its number, and, where
+    actions have ``n_features`` features that change from round to round, these and their means. Where rewards are
+    late, also when each arrives, in what order, how many by each round, and the rewards themselves. Without a reward
+    table there are ``n_at_hand`` numbers of it, thrice while the next ones are drawn, the rewards that a policy has
+    seen, and the features of actions whose rewards are late.
 
     >>> bytes_of_tape(5, 2000), bytes_of_tape(1000, 10**6, n_at_hand=10**6)
     (192000, 56000000)
@@ -97,7 +97,7 @@ def arrays_in(state: object) -> Iterator[AnyArray]:
 
 
 def is_mapped(array: object) -> bool:
-    """Whether an array is a view of pages that were mapped."""
+    """Return whether an array is a view of pages that were mapped."""
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, memoryview) and isinstance(array.obj, mmap.mmap)
@@ -221,7 +221,7 @@ class Room:
 
 
 def length(values: object) -> int:
-    """How many values there are, be they a range longer than Python's ``len`` can tell; 0 of what has no length.
+    """Number of values, be they a range longer than Python's ``len`` can tell; 0 of what has no length.
 
     >>> length(range(10**30)) == 10**30, length([1, 2]), length(3)
     (True, 2, 0)

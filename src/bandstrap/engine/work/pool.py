@@ -1,10 +1,10 @@
 """The one loop that gets work done: on any executor, kept as soon as it is done, and stopped in good order.
 
-Work is cut into pieces only when they are asked for, and few are in flight, so that memory and the cost of a piece do not
+Work is split into tasks only when they are asked for, and few are in flight, so that memory and the cost of a task do not
 depend on how many there are. Everything that happens (an outcome, a policy that has been compiled, a signal) comes by one
 queue, in turn.
 
-What fails is tried again, on whatever worker is free: pieces that failed together one by one, and those that were in flight
+What fails is tried again, on whatever worker is free: tasks that failed together one by one, and those that were in flight
 when a worker took a whole pool with it one at a time, so that they can harm nobody but themselves. What fails three times
 is given up, and the rest is done.
 """
@@ -45,7 +45,7 @@ class Group:
 IN_FLIGHT = 2
 # Seconds after which what is prepared is taken not to have been on the disk, and neither what comes later.
 SLOW = 2.0
-# How often a piece is tried.
+# How often a task is tried.
 TRIES = 3
 # Reasons that are told of work that was given up, and characters of each.
 MOST_REASONS = 5
@@ -55,7 +55,7 @@ Whole = TypeVar("Whole", bound=Work)
 
 
 class Unfinished(RuntimeError):
-    """Some work was given up, the rest is done; ``failed`` has the pieces, each with its last error.
+    """Some work was given up, the rest is done; ``failed`` has the tasks, each with its last error.
 
     ``results`` has what :func:`bandstrap.experiments.run` found of the rest.
     """
@@ -71,10 +71,10 @@ class Unfinished(RuntimeError):
         reasons = [f"{count} of {shortened(reason, LONGEST_REASON)}" for reason, count in counts.items()]
         if len(reasons) > MOST_REASONS:
             reasons[MOST_REASONS:] = [f"{len(reasons) - MOST_REASONS} more"]
-        pieces = "piece of work was" if len(self.failed) == 1 else "pieces of work were"
+        pieces = "task was" if len(self.failed) == 1 else "tasks were"
         super().__init__(
-            f"{len(self.failed)} {pieces} given up: {'; '.join(reasons)}. All else is finished and kept; what is missing "
-            "is tried again in the next run."
+            f"{len(self.failed)} {pieces} given up: {'; '.join(reasons)}. Everything else is saved; the next run "
+            "tries these again."
         )
 
 
@@ -88,16 +88,16 @@ def finish(
     progress: bool = True,
     records: dict[Whole, Any] | None = None,
 ) -> dict[Whole, Any]:
-    """The record of each work, its pieces from the store or done now.
+    """The record of each work, its tasks from the store or done now.
 
     Parameters
     ----------
     wholes
         The work; with a store, works that are equal in all that matters are done once.
     run
-        Does several pieces of one group.
+        Does several tasks of one group.
     prepare
-        Called with a piece before any that needs the same is done: here, in a thread of its own, and once in every other
+        Called with a task before any that needs the same is done: here, in a thread of its own, and once in every other
         process that does such work.
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core.
@@ -114,7 +114,7 @@ def finish(
         After Ctrl-C. What was finished is in the records and in the store. Work that goes on in threads of this process
         is called off between two steps; what goes on elsewhere is waited for, unless there is a second Ctrl-C.
     Unfinished
-        Some pieces failed three times, or are a user's mistake, and the store has been told; all others are done. Without
+        Some tasks failed three times, or are a user's mistake, and the store has been told; all others are done. Without
         such a store the error itself is raised, at once.
     """
     check_executor(executor, "bandstrap")
@@ -131,7 +131,9 @@ def finish(
 
 
 def player_of(part: TaskPart) -> Hashable:
-    """What is prepared for a part: others that need the same code may play, or be played against, otherwise."""
+    """Player whose code is prepared for a part: others that need the same code may play, or be played against,
+    otherwise.
+    """
     return part.piece.needs, part.piece.label, part.whole.race
 
 
@@ -158,7 +160,7 @@ class Loop:
         self._again: deque[Group] = deque()
         self._n_suspects = 0
         self._failed: list[tuple[Work, BaseException]] = []
-        # A group that waits for pieces to be prepared, the first of them since some time.
+        # A group that waits for tasks to be prepared, the first of them since some time.
         self._held: Group | None = None
         self._unprepared: deque[TaskPart] = deque()
         self._preparing: Future[None] | None = None
@@ -212,11 +214,11 @@ class Loop:
 
     @property
     def _room(self) -> int:
-        """How many groups may be in flight."""
+        """Number of groups that may be in flight."""
         return 1 if self._n_suspects else IN_FLIGHT * max(self._workers.count, 1)
 
     def _take_in(self, event: object) -> None:
-        """What a future that has ended brings."""
+        """Take in the outcome of a future that has ended."""
         if event in self._waiting:
             self._take(event)
         elif self._preparing is not None and event is self._preparing:
@@ -248,7 +250,7 @@ class Loop:
         return part.piece.needs in self._prepared or player_of(part) in self._unfit
 
     def _missing(self, group: list[TaskPart]) -> list[TaskPart]:
-        """What the store does not have; the rest is taken from there."""
+        """Tasks that the store lacks; the others are loaded."""
         missing = []
         for part in group:
             outcome = None if self._store is None else self._store.load(part.piece)
@@ -260,7 +262,7 @@ class Loop:
         return missing
 
     def _go_on(self, pool: Executor) -> None:
-        """Prepare what the held group lacks, one piece at a time, or else hand it out."""
+        """Prepare what the held group lacks, one task at a time, or else hand it out."""
         if self._held is None or self._preparing is not None:
             return
         while self._unprepared and self._unprepared[0].piece.needs in self._prepared:  # with another's
@@ -279,7 +281,7 @@ class Loop:
             self._hand_out(group, pool)
 
     def _look_ahead(self) -> None:
-        """Where nothing seems to be compiled and a core has nothing to do, have another process compile what is next."""
+        """If a core is idle and nothing seems to be compiled, have another process compile what is next."""
         if (
             self._preparing is not None
             and time.monotonic() - self._since > SLOW
@@ -316,11 +318,11 @@ class Loop:
         self._keep(group, outcomes)
 
     def _try_again(self, group: Group, error: BaseException) -> None:
-        """Put a group that failed back among those to be done, in single pieces, unless that is of no use."""
+        """Put a group that failed back among those to be done, in single tasks, unless that is of no use."""
         error = refusal_in(error)
         self._workers.check(error, is_last=not self._waiting)
         is_break = isinstance(error, BrokenExecutor | WorkersDied)
-        # A user's mistake is the same each time; but of pieces that failed together it may be the mistake of one.
+        # A user's mistake is the same each time; but of tasks that failed together it may be the mistake of one.
         is_hopeless = isinstance(error, InvalidInput) and len(group.parts) == 1
         for part in group.parts:
             if is_hopeless or group.failures + 1 >= TRIES:
@@ -334,7 +336,7 @@ class Loop:
         return callable(getattr(self._store, "fail", None))
 
     def _give_up(self, part: TaskPart, error: BaseException) -> None:
-        """Note that a piece is not done, or raise why if there is nowhere to note it."""
+        """Note that a task is not done, or raise why if there is nowhere to note it."""
         if not self._notes_failures:
             raise error
         self._store.fail(part.piece, error)  # type: ignore[union-attr]  # it has just been looked for

@@ -1,4 +1,4 @@
-"""How far it is: a bar on standard error where that is a terminal, else a line now and then."""
+"""Progress of a run: a bar on standard error where that is a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Show(Protocol):
 
 
 def is_terminal() -> bool:
-    """Whether someone looks at standard error."""
+    """Return whether someone looks at standard error."""
     try:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):  # closed, before or since
@@ -130,13 +130,13 @@ def notice(message: str, *, shown: bool = True) -> None:
 
 
 def tell(message: str, *, shown: bool = True) -> None:
-    """On a terminal, say what is being waited for, in place of what was said before."""
+    """Show on a terminal what is being waited for, in place of the text before."""
     if shown and is_terminal():
         write(f"\r{visible(message):<70}\r")
 
 
 def announce_memory(needed: int, *, shown: bool) -> None:
-    """On a terminal, say what a run will need before it begins, if that is much."""
+    """Show on a terminal how much memory a run will need, if it is much."""
     if shown and needed > LARGE and is_terminal():
         from bandstrap.engine.work.memory import (
             gigabytes,  # not with this module, by which a command says that it loads

@@ -1,4 +1,4 @@
-"""Work, and the pieces it is cut into: what the loop (``pool.py``) asks of them, and which are done together."""
+"""Work, and the tasks it is cut into: what the loop (``pool.py``) asks of them, and which are done together."""
 
 from __future__ import annotations
 
@@ -6,76 +6,76 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import zip_longest
 from typing import Any, NamedTuple, Protocol
 
-# At most this many pieces of work are done together.
+# At most this many tasks are done together.
 MOST_TOGETHER = 8
-# What does several pieces of one group, and what prepares for one; each kind of work has pieces and outcomes of its own.
+# What does several tasks of one group, and what prepares for one; each kind of work has tasks and outcomes of its own.
 Runner = Callable[[Sequence[Any]], list[Any]]
 Preparer = Callable[[Any], None]
 
 
 class Work(Protocol):
-    """Work, or a piece of it."""
+    """Work, or a task of it."""
 
     @property
     def work(self) -> int:
-        """How much it is, for the progress bar."""
+        """Amount of work, for the progress bar."""
 
     @property
     def group(self) -> Hashable:
-        """What it shares with others that are best done together."""
+        """Key shared by tasks that are best done together."""
 
     @property
     def race(self) -> Hashable:
-        """What it shares with others whose pieces may be of one group."""
+        """Key shared by tasks whose parts may be in one group."""
 
     @property
     def needs(self) -> Hashable:
-        """What must be prepared first, once for all that need the same; ``None`` if nothing."""
+        """Preparation that it needs, done once for all tasks that need the same; ``None`` if nothing."""
 
     @property
     def label(self) -> str:
-        """What to call it while it is prepared."""
+        """Name to show while it is prepared."""
 
     @property
     def about(self) -> Mapping[str, object]:
         """Everything its outcome depends on."""
 
     def cut(self) -> Iterator[Work]:
-        """Its pieces, each made when it is asked for."""
+        """Its tasks, each made when it is asked for."""
 
     def record(self) -> Outcomes:
-        """Where the outcomes of its pieces are put together."""
+        """Record in which the outcomes of its tasks are put together."""
 
 
 class Outcomes(Protocol):
-    """Outcomes of pieces, put together."""
+    """Outcomes of tasks, put together."""
 
     def put(self, piece: Any, outcome: Any) -> None:
-        """Add the outcome of a piece."""
+        """Add the outcome of a task."""
 
 
 class StoreLike(Protocol):
-    """Where finished work is kept.
+    """Store of finished work.
 
-    One that has a method ``fail(piece, error)``, too, is told of pieces that are given up, and the rest is done.
+    One that has a method ``fail(piece, error)``, too, is told of tasks that are given up, and the rest is done.
     """
 
     def load(self, piece: Any) -> Any:
-        """The outcome of a piece of work; ``None`` if it is not there."""
+        """The outcome of a task; ``None`` if it is not there."""
 
     def save(self, piece: Any, outcome: Any) -> None:
         """Keep its outcome."""
 
 
 class TaskPart(NamedTuple):
-    """A piece, and the work it was cut from."""
+    """A task, and the work it was cut from."""
 
     whole: Work
     piece: Work
 
 
 def groups_of(wholes: Iterable[Work]) -> Iterator[list[TaskPart]]:
-    """Pieces in groups that are done together, race by race; each is cut when its turn comes."""
+    """Tasks in groups that are done together, race by race; each is cut when its turn comes."""
     races: dict[Hashable, list[Work]] = {}
     for whole in wholes:
         races.setdefault(whole.race, []).append(whole)
@@ -91,5 +91,5 @@ def groups_of(wholes: Iterable[Work]) -> Iterator[list[TaskPart]]:
 
 
 def parts_of(whole: Work) -> Iterator[TaskPart]:
-    """The pieces of a work, which they remember."""
+    """The tasks of a work, which they remember."""
     return (TaskPart(whole, piece) for piece in whole.cut())

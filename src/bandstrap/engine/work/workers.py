@@ -263,7 +263,7 @@ class Ranks(Executor):
 
 
 def workers(jobs: int | None, owner: str, kind: ExecutorName = "thread", scheduler: str | None = None) -> Executor:
-    """As many workers of a kind as were asked for, by default one per core; a context in which they live."""
+    """Start as many workers of a kind as were asked for, by default one per core; a context in which they live."""
     check_choice(kind, "executor", owner, get_args(ExecutorName))
     n = os.cpu_count() or 1 if jobs is None else check_count(jobs, "jobs", owner)
     if scheduler is not None and kind != "dask":

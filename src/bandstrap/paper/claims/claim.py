@@ -32,7 +32,7 @@ SECTIONS = (
 
 @dataclass(frozen=True)
 class Power:
-    """How often a check errs, and what it sees: a verdict is worth as much as this.
+    """Power of a check: how often it errs, and which errors it detects.
 
     ``error_rate`` is the probability, at most, of the verdict *reproduced* where the sentence is false (or, where a
     theorem is held to be true until it is contradicted, of *not reproduced* where it is true); None for a rule of the eye.
@@ -57,7 +57,7 @@ class ReportedNumber:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found, and what it could have found.
+    """Finding of a check, and its power.
 
     ``hold`` is how many of how many comparisons hold, where a sentence is about several.
     """

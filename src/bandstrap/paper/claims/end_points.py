@@ -35,7 +35,7 @@ class PublishedPoint:
 
     @property
     def distance(self) -> float:
-        """How far they are apart, in standard errors."""
+        """Distance between them, in standard errors."""
         return abs(in_errors(self.ours - self.published, self.uncertainty))
 
     def wrong_again(self, limit: float) -> float:
@@ -47,7 +47,7 @@ class PublishedPoint:
 
     @property
     def number(self) -> ReportedNumber:
-        """As the report lists it."""
+        """Row of the report."""
         return ReportedNumber(self.name, self.ours, self.error, self.published)
 
 
@@ -134,13 +134,13 @@ def published_curves(
 
 
 def flip_probability(points: Sequence[PublishedPoint], limit: float) -> float:
-    """How often other runs of ours would change whether all points agree, taken to be independent."""
+    """Probability that another run would change whether all points agree, taken to be independent."""
     all_agree = math.prod(1 - point.wrong_again(limit) for point in points)
     return 1 - all_agree if farthest(points).distance <= limit else all_agree
 
 
 def power_of_points(points: Sequence[PublishedPoint], limit: float) -> Power:
-    """What a look at all points sees: how far a single one must be off."""
+    """Power of a look at all points: how far a single one must be off."""
     seen = sorted(
         in_errors((limit + float(ndtri(POWER))) * point.uncertainty, abs(point.published)) for point in points
     )

@@ -93,7 +93,7 @@ def error_of_deviation(values: Floats, n_runs: int) -> float:
 
 
 def width_seen(limit: float, own: float, printed: float) -> float:
-    """How many times as wide as ours bands must be to be found too wide with probability ``POWER``.
+    """Factor by which bands must be wider than ours to be found too wide with probability ``POWER``.
 
     Errors of our width and of the printed one are parts of them. Bands ``c`` times as wide are seen where they exceed our
     width times ``reach``: a difference of ``c - reach`` with a standard error of ``hypot(reach own, c printed)``.

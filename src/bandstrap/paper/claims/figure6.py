@@ -70,7 +70,7 @@ def naive_regret_is_linear(evidence: Evidence) -> Finding:
     "6c",
 )
 def no_bootstrap_helps(evidence: Evidence) -> Finding:
-    """Theorem 4 for weights of every other law: normal, exponential, Efron's and Mammen's."""
+    """Theorem 4 for weights of every other distribution: normal, exponential, Efron's and Mammen's."""
     return is_linear(evidence["6c"], [curve for curve in evidence["6c"].curves if curve.label != NAIVE])
 
 

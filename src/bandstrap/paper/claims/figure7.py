@@ -53,10 +53,10 @@ def order_on_logistic(evidence: Evidence) -> Finding:
     "7a 7d 7e",
 )
 def giro_fails(evidence: Evidence) -> Finding:
-    """Linear: faster than the root of T beyond chance; most: on more than half of the laws, with either ``a``."""
+    """Linear: faster than the root of T beyond chance; most: on more than half of the distributions, with either ``a``."""
     tests = {(giro, law): grows_faster(evidence[name][giro], 0.5) for giro in GIROS for name, law in UNBOUNDED}
     most = len(UNBOUNDED) // 2 + 1
-    # Where one law too few is linear, each of the others could be taken for linear by chance.
+    # Where one distribution too few is linear, each of the others could be taken for linear by chance.
     others = len(UNBOUNDED) - (most - 1)
     linear = {giro: sum(tests[giro, law].holds_among(others) for _, law in UNBOUNDED) for giro in GIROS}
     good = [count >= most for count in linear.values()]

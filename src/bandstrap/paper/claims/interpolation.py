@@ -49,7 +49,7 @@ def together(evidence: Evidence, panels: list[str], label: str, published_of: st
 
 
 def lowered(evidence: Evidence) -> Estimate:
-    """By what part interpolation lowers regret on the same rewards, on average over the points."""
+    """Share by which interpolation lowers regret on the same rewards, on average over the points."""
     shares = []
     for name in BOTH_WAYS:
         panel = evidence[name]
@@ -62,7 +62,7 @@ def lowered(evidence: Evidence) -> Estimate:
 
 
 def in_words(point: PublishedPoint) -> str:
-    """How far a policy is off, all its points together."""
+    """Distance of a policy from the paper, all its points together."""
     return f"{point.name}: {point.ours - 1:+.1%} ± {point.uncertainty:.1%}"
 
 

@@ -38,7 +38,7 @@ def cells(evidence: Evidence, names: str, label: str) -> list[tuple[str, Coverag
 
 
 def miss_finding(evidence: Evidence, names: str, label: str, allowed: float, *, several: int = 1) -> Finding:
-    """No cell of laws and sample sizes may miss more often than allowed; says how much of that is used.
+    """No cell of distributions and sample sizes may miss more often than allowed; says how much of that is used.
 
     ``several`` such findings share the error rate.
     """
@@ -79,7 +79,7 @@ def with_control(found: Finding, evidence: Evidence) -> Finding:
     ours=True,
 )
 def stated_at_the_usual_level(evidence: Evidence) -> Finding:
-    """What remains of the theorem as stated, which is false at small levels."""
+    """Test the theorem as stated at the usual level; it is false at small ones."""
     return with_control(miss_finding(evidence, LAWS, "as stated", 2 * ALPHA), evidence)
 
 
@@ -99,7 +99,7 @@ def and_on_the_coin(found: Finding, evidence: Evidence, label: str) -> Finding:
     f"{LAWS} T1-coin",
 )
 def theorem_1_proof(evidence: Evidence) -> Finding:
-    """The form as proved, on four laws and, exactly, on a coin."""
+    """The form as proved, on four distributions and, exactly, on a coin."""
     found = with_control(miss_finding(evidence, LAWS, "as proved", 2 * ALPHA), evidence)
     return and_on_the_coin(found, evidence, "as proved")
 
@@ -132,7 +132,7 @@ def drawn_allowance(n_resamples: int) -> float:
     ours=True,
 )
 def drawn_at_the_usual_level(evidence: Evidence) -> Finding:
-    """As printed, B = 20 and B = 200."""
+    """Test resampling as printed, with B = 20 and B = 200."""
     few = miss_finding(evidence, DRAWN, "printed, B = 20", drawn_allowance(20), several=2)
     many = miss_finding(evidence, DRAWN, "printed, B = 200", drawn_allowance(200), several=2)
     numbers = [ReportedNumber(f"{number.name}, B = 200", number.ours) for number in many.numbers]

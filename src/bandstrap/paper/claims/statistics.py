@@ -1,10 +1,10 @@
-"""What a comparison needs before the paper's sentence is said to hold.
+"""Comparisons: the evidence needed before a sentence of the paper counts as reproduced.
 
 Differences between policies are paired: they met the same rewards. A test says *reproduced* when the paper's sentence
-holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; where several must hold, that is the error
-rate of all of them together, because one false sentence among them is enough to fail. Standard errors are estimated, from
-a few replications in a quick run, so that limits are quantiles of Student's law. What a check would see is said for a
-probability of ``POWER``.
+holds beyond chance, with an error rate of ``ERROR_RATE`` for each comparison; where several must hold, that is the
+error rate of all of them together, because one false sentence among them is enough to fail. Standard errors are
+estimated, from a few replications in a quick run, so that limits are quantiles of Student's distribution. What a
+check would see is said for a probability of ``POWER``.
 
 A sentence about several panels is tested in all of them, and holds if all comparisons do; how many of them do is said. One
 that is not found to hold is *not reproduced* if the contrary was found, or if the advantage was found to be at most
@@ -35,7 +35,7 @@ ADVANTAGE, EXCESS, OFF = 0.25, 1.5, 0.25
 
 
 def limit_of(freedom: float, several: int = 1) -> float:
-    """How many standard errors chance alone passes in ``ERROR_RATE`` of cases, shared by several comparisons.
+    """Number of standard errors that noise alone passes in ``ERROR_RATE`` of cases, shared by several comparisons.
 
     ``freedom`` is the number of degrees of freedom of the standard error: one less than the replications, or infinite.
     """
@@ -43,7 +43,9 @@ def limit_of(freedom: float, several: int = 1) -> float:
 
 
 def distance_seen(freedom: float, several: int = 1) -> float:
-    """How many standard errors the truth must be away from a limit to be told from it with probability ``POWER``."""
+    """Number of standard errors by which the truth must be away from a limit to be told from it with probability
+    ``POWER``.
+    """
     return float(nctdtrinc(freedom, 1 - POWER, limit_of(freedom, several)))
 
 
@@ -60,21 +62,23 @@ class OneSidedComparison:
     freedom: float
 
     def holds_among(self, several: int) -> bool:
-        """Whether chance alone would do this, in any of several comparisons, in less than ``ERROR_RATE`` of cases."""
+        """Return whether chance alone would do this, in any of several comparisons, in less than ``ERROR_RATE`` of
+        cases.
+        """
         return self.z > limit_of(self.freedom, several)
 
     @property
     def holds(self) -> bool:
-        """Whether chance alone would do this in less than ``ERROR_RATE`` of cases."""
+        """True if chance alone would do this in less than ``ERROR_RATE`` of cases."""
         return self.holds_among(1)
 
     def is_contradicted(self, several: int) -> bool:
-        """Whether the opposite is true beyond chance, at ``ERROR_RATE`` for all of several comparisons."""
+        """Return whether the opposite is true beyond chance, at ``ERROR_RATE`` for all of several comparisons."""
         return self.z < -limit_of(self.freedom, several)
 
     @property
     def at_most(self) -> float:
-        """What the advantage does not exceed, as a part of what is compared, but for ``ERROR_RATE``."""
+        """Upper limit of the advantage, as a part of what is compared, but for ``ERROR_RATE``."""
         return (self.z + limit_of(self.freedom)) * self.error
 
     def seen_among(self, several: int) -> float:
@@ -117,7 +121,7 @@ def in_errors(distance: float, error: float | None) -> float:
 
 
 def all_hold(tests: list[OneSidedComparison]) -> tuple[bool, str]:
-    """Whether all tests hold, and how many and the weakest of them in words."""
+    """Return whether all tests hold, and how many and the weakest of them in words."""
     weakest = min(tests, key=lambda test: test.z)
     held = sum(test.holds for test in tests)
     many = f"{held} of {len(tests)} comparisons hold, the weakest: " if len(tests) > 1 else ""
@@ -155,7 +159,7 @@ def unless_unseen(is_found: bool, power: Power) -> str:
 
 
 def power_of(tests: list[OneSidedComparison], goal: float = ADVANTAGE) -> Power:
-    """What comparisons of which all must hold would see, of the least sensitive."""
+    """Power of comparisons that must all hold: that of the least sensitive."""
     most = max(test.smallest_seen for test in tests)
     each = "each of these comparisons" if len(tests) > 1 else "the comparison"
     text = f"a true advantage of {most:.1%} is found by {each} with probability {POWER:g}"
@@ -176,7 +180,7 @@ def smallest_rate_seen(total: int, allowed: float, cells: int) -> float:
 
 
 def power_of_cells(total: int, allowed: float, cells: int) -> Power:
-    """What a look at the misses of ``cells`` cells of ``total`` samples each would see."""
+    """Power of a look at the misses of ``cells`` cells of ``total`` samples each would see."""
     rate = smallest_rate_seen(total, allowed, cells)
     return Power(
         ERROR_RATE,
@@ -300,12 +304,12 @@ class Exponent:
         return OneSidedComparison(text, in_errors(ahead, self.error), in_errors(self.error, abs(limit)), self.freedom)
 
     def distance_seen(self, several: int = 1) -> float:
-        """How far from a limit the true power must be to be told from it with probability ``POWER``."""
+        """Distance from a limit at which the true power must be to be told from it with probability ``POWER``."""
         return distance_seen(self.freedom, several) * self.error
 
     @property
     def number(self) -> ReportedNumber:
-        """For the table of numbers."""
+        """Row of the table of numbers."""
         return ReportedNumber(f"fitted power, {self.name}", self.value, self.error)
 
 
@@ -324,6 +328,6 @@ def fitted_exponent(name: str, x: Floats, values: Floats) -> Exponent:
 
 
 def power_of_exponents(exponents: Sequence[Exponent]) -> str:
-    """Which departure of a power would be found, of the least sure of several."""
+    """Departure of a power that would be found by the least sensitive of several."""
     most = max(each.distance_seen(len(exponents)) for each in exponents)
     return f"a power that is larger by {most:.2f} is found with probability {POWER:g}"

@@ -59,7 +59,7 @@ def theorem_1(evidence: Evidence) -> Finding:
     ours=True,
 )
 def factor_of_theorem_1(evidence: Evidence) -> Finding:
-    """What a coin needs comes within a thousandth of 1/log 2, and what the proof needs stays below 2."""
+    """Test that the factor a coin needs comes within a thousandth of 1/log 2, and what the proof needs stays below 2."""
     needed, proved = (evidence["T1-constant"][label] for label in ("needed by a coin", "enough for the proof"))
     first = next((place for place, value in zip(needed.places, needed.mean, strict=True) if value > STATED), None)
     text = (

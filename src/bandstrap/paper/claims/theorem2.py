@@ -68,7 +68,9 @@ def bounded(parts: list[PathPart], control: PathPart | None = None) -> Finding:
     " ".join(("T2-0.5", "T2-1", *PATHS, FALSE)),
 )
 def holds_for_heavy_tails(evidence: Evidence) -> Finding:
-    """What is proved over the formula as printed: at one level, and at levels exp(-n^2) with two sets of weights."""
+    """Test the proved bound against the formula as printed, at one level, and at levels exp(-n^2) with two sets of
+    weights.
+    """
     proved, printed = "proved by moments", "formula as printed"
     parts = [(evidence[name], proved, printed) for name in ("T2-0.5", "T2-1")]
     parts += [(evidence[name], proved + of, printed + of) for name in PATHS for of in WEIGHTS]
@@ -83,7 +85,7 @@ def holds_for_heavy_tails(evidence: Evidence) -> Finding:
     "T2-1.33-tiny",
 )
 def holds_between(evidence: Evidence) -> Finding:
-    """What symmetric Weibull rewards exceed over the formula as printed, at levels exp(-n^2)."""
+    """Test symmetric Weibull rewards against the formula as printed, at levels exp(-n^2)."""
     found = bounded([(evidence["T2-1.33-tiny"], "needed", "formula as printed")])
     shares = {f"T = 10^{digits}": needed_at(10.0**digits) for digits in (3, 100)}
     text = " and ".join(f"{share:.2f} at {horizon}" for horizon, share in shares.items())
@@ -95,7 +97,9 @@ def holds_between(evidence: Evidence) -> Finding:
 
 
 def needed_at(horizon: float) -> float:
-    """What symmetric Weibull rewards of beta = 4/3 need over the formula as printed at level 1/T^2, at the worst n."""
+    """Factor that symmetric Weibull rewards of beta = 4/3 need over the formula as printed, at level 1/T^2, at the
+    worst n.
+    """
     log_level = 2 * math.log(horizon)
     means = [np.full(n, 1 / n) for n in range(1, 2 + int(log_level / math.log(2)))]
     return max(
@@ -112,7 +116,7 @@ def needed_at(horizon: float) -> float:
     ours=True,
 )
 def holds_as_corrected(evidence: Evidence) -> Finding:
-    """What is proved, and what is needed at levels exp(-n^2), over the corrected formula."""
+    """Test the proved bound, and the bound needed at levels exp(-n^2), against the corrected formula."""
     return bounded(
         [
             (evidence["T2-1.33"], "proved by moments", "formula as corrected"),
@@ -129,7 +133,7 @@ def holds_as_corrected(evidence: Evidence) -> Finding:
     "T2-2",
 )
 def holds_for_light_tails(evidence: Evidence) -> Finding:
-    """What is proved over the first term alone, which is less than the formula as printed."""
+    """Test the proved bound against the first term alone, which is less than the formula as printed."""
     return bounded([(evidence["T2-2"], "proved by moments", "formula as corrected")])
 
 
@@ -171,7 +175,7 @@ def quantile_finding(evidence: Evidence, label: str) -> Finding:
     "L2-display L2-display-heavy",
 )
 def lemma_2_as_displayed(evidence: Evidence) -> Finding:
-    """With the constant of theorem 2, for normal and for heavy-tailed rewards."""
+    """Test lemma 2 with the constant of theorem 2, for normal and for heavy-tailed rewards."""
     curves = {name: evidence[name]["as displayed"] for name in ("L2-display", "L2-display-heavy")}
     rows = [row for curve in curves.values() for row in curve.rows]
     alpha, total = rows[0].alpha, min(row.replications for row in rows)
@@ -200,7 +204,7 @@ def lemma_2_as_displayed(evidence: Evidence) -> Finding:
     ours=True,
 )
 def lemma_2_as_used(evidence: Evidence) -> Finding:
-    """With the smallest number for which lemma 2 holds, in place of the paper's, which is larger."""
+    """Test lemma 2 with the smallest number for which lemma 2 holds, in place of the paper's, which is larger."""
     return quantile_finding(evidence, "as used")
 
 
@@ -213,5 +217,5 @@ def lemma_2_as_used(evidence: Evidence) -> Finding:
     ours=True,
 )
 def lemma_2_corrected(evidence: Evidence) -> Finding:
-    """With the number of alpha squared."""
+    """Test lemma 2 with the number of alpha squared."""
     return quantile_finding(evidence, "level squared")

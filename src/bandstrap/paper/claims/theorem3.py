@@ -211,7 +211,8 @@ def regret_is_below_the_bound(evidence: Evidence) -> Finding:
     " ".join(name for names in WORST.values() for name in names),
 )
 def worst_gap(evidence: Evidence) -> Finding:
-    """From T = 2000 to 32,000 the worst of five gaps grows as sqrt(T log T) does or less, for beta = 2 and 1/2.
+    """Test that from T = 2000 to 32,000 the worst of five gaps grows as sqrt(T log T) does or less, for beta = 2 and
+    1/2.
 
     Counted is regret beyond the bound's own last term, four times the gap: without it the worst gap is the largest. That is
     refuted if it grows by more, beyond chance; growth like T^(3/4) must be excluded beyond chance. Where the worst gap is

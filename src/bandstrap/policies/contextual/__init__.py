@@ -1,5 +1,6 @@
 """Policies of labelled arms that are shown a context with each decision, one per file."""
 
+from bandstrap.policies.contextual.bootstrapped_contextual import BootstrappedContextual
 from bandstrap.policies.contextual.bootstrapped_ucb import ContextualBootstrappedUCB
 from bandstrap.policies.contextual.contexts import Contexts
 from bandstrap.policies.contextual.contextual_policy import CONTEXTUAL_POLICIES, ContextualOnline, ContextualPolicy
@@ -13,6 +14,7 @@ from bandstrap.policies.contextual.square_cb import SquareCB
 
 __all__ = [
     "CONTEXTUAL_POLICIES",
+    "BootstrappedContextual",
     "Contexts",
     "ContextualBootstrappedUCB",
     "ContextualEpsilonGreedy",

@@ -18,7 +18,7 @@ from bandstrap.policies.online.policy import Label
 
 
 class Params(NamedTuple):
-    """How many replicates there are."""
+    """Number of replicates."""
 
     replicates: int
 

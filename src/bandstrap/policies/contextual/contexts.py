@@ -1,4 +1,4 @@
-"""What a context is made of, and the numbers that it becomes: declared in Python, JSON or TOML, kept as JSON."""
+"""Fields of a context, and the numbers that it becomes: declared in Python, JSON or TOML, kept as JSON."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bandstrap.errors import (
     check_count,
     check_number,
     is_number,
+    is_whole,
     read_numbers,
     requirement,
 )
@@ -70,7 +71,7 @@ class ContextField(NamedTuple):
                 raise requirement(parameter, owner, f"given with the field {self.name!r}", "none")
             return [math.nan] * (len(self.columns) - 1) + flag
         if self.kind == "number":
-            if not is_number(value) or isinstance(value, bool) or not abs(float(value)) <= LARGEST_FEATURE:
+            if not is_number(value) or not abs(int(value) if is_whole(value) else float(value)) <= LARGEST_FEATURE:
                 rule = f"given with a finite number as {self.name!r}, no larger than {LARGEST_FEATURE:g}"
                 raise requirement(parameter, owner, rule, brief(value))
             number = float(value)
@@ -99,7 +100,7 @@ class ContextField(NamedTuple):
         return len(self.levels)
 
     def described(self) -> dict[str, Any]:
-        """What differs from the defaults, as JSON has it."""
+        """Differences from the defaults, as JSON has it."""
         default = ContextField(self.name, self.kind)
         pairs = zip(self._fields, self, default, strict=True)
         found = {key: list(self.levels) if key == "levels" else value for key, value, usual in pairs if value != usual}
@@ -161,7 +162,7 @@ class Contexts:
 
     @property
     def width(self) -> int:
-        """How many numbers a context becomes."""
+        """Number of numbers that a context becomes."""
         return len(self.columns)
 
     @property
@@ -198,7 +199,7 @@ class Contexts:
 
     @classmethod
     def from_json(cls, text: str) -> Contexts:
-        """What :meth:`to_json` wrote, or a table of fields alone; TOML's tables are such mappings as they are."""
+        """Read what :meth:`to_json` wrote, or a table of fields alone; TOML's tables are such mappings as they are."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError):
@@ -207,7 +208,9 @@ class Contexts:
 
     @classmethod
     def of(cls, contexts: object) -> Contexts:
-        """From any form: a declaration, JSON, a table of fields, or one with ``fields`` and ``interactions``."""
+        """Make contexts from any form: a declaration, JSON, a table of fields, or one with ``fields`` and
+        ``interactions``.
+        """
         if isinstance(contexts, Contexts):
             return contexts
         if isinstance(contexts, str):

@@ -1,4 +1,4 @@
-"""What every contextual policy shares: its registry, contexts, models, and the online object."""
+"""Base of every contextual policy: registry, contexts, models, and the online object."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ INTERCEPT_PENALTY = 2.0
 
 
 class ContextualOnline(Online[Label], total=False):
-    """What the constructor of every contextual policy takes beside its own parameters; see :class:`ContextualPolicy`."""
+    """Options of every contextual policy beside its own parameters; see :class:`ContextualPolicy`."""
 
     contexts: Contexts | Mapping[str, object] | str | int | None
     model: ArmModel
@@ -147,8 +147,6 @@ class ContextualPolicy(Policy[Label]):
         d = 1 + (dimension or self.dimension or 1)
         if dimension is not None:  # a simulation's
             self._check_number_of_features(n_arms)
-        numbers = n_arms * d * d if self.model == "disjoint" else (n_arms + 4) * (2 * d * self._n_codes()) ** 2
-        check_memory(2 * WORD * numbers, "contexts", type(self).__name__, d - 1)
         return self.make_state_for(d, n_arms, rng.permutation(n_arms), rng)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> PolicyState:
@@ -160,6 +158,8 @@ class ContextualPolicy(Policy[Label]):
 
     def make_state_for(self, d: int, n_arms: int, order: NDArray[np.int64], rng: np.random.Generator) -> State:
         """State before the first reward for ``d`` coefficients; ``rng`` draws what replicates begin with."""
+        numbers = n_arms * d * d if self.model == "disjoint" else (n_arms + 4) * (2 * d * self._n_codes()) ** 2
+        check_memory(2 * WORD * numbers, "contexts", type(self).__name__, d - 1)
         is_scaled = np.zeros(d)
         if self.standardise:
             is_scaled[1:] = 1.0 if self.schema is None else self.schema.is_scaled
@@ -175,7 +175,9 @@ class ContextualPolicy(Policy[Label]):
         )
 
     def _rows_of(self, state: Any, *others: Any, **named: Any) -> ChangedRows:
-        """Where an update may change the state: anywhere while scales are being found, which takes all in again."""
+        """Rows of the state that an update may change: anywhere while scales are being found, which takes all in
+        again.
+        """
         if self.n_rewards <= N_SCALED and self.standardise:
             by_arm, self._by_arm = self._by_arm, ()
             try:
@@ -274,7 +276,7 @@ class ContextualPolicy(Policy[Label]):
         super().add_arm(label)
 
     def table(self, *, context: Context | None = None) -> ArmTable[ArmRow[Label]]:
-        """What is known of each arm: pulls, mean, and with a ``context`` the index that the choice in it compares."""
+        """Table of the arms: pulls, mean, and with a ``context`` the index that the choice in it compares."""
         self._need_arms("table")
         numbers = None if context is None else self.read_context(context, "table")
         with self._lock:

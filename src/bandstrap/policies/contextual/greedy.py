@@ -101,6 +101,10 @@ class ContextualEpsilonGreedy(ContextualPolicy[Label]):
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
+    Notes
+    -----
+    While all rewards are the same, the leader is the arm about which least is known in the context.
+
     Examples
     --------
     >>> from bandstrap import ContextualEpsilonGreedy

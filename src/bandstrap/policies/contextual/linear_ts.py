@@ -46,8 +46,8 @@ class ContextualLinearTS(ContextualPolicy[Label]):
 
     .. math:: \tilde f_k \sim N(f_k, \sigma^2 v_k)
 
-    The law of a linear function of normal coefficients is normal, so that one number is drawn for each arm instead of
-    ``d``. Draws of arms are independent, also where the model shares coefficients.
+    The distribution of a linear function of normal coefficients is normal, so that one number is drawn for each arm
+    instead of ``d``. Draws of arms are independent, also where the model shares coefficients.
 
     Assumes a linear mean and a known noise scale. Prefer it where rewards come in large batches.
 
@@ -89,7 +89,7 @@ class ContextualLinearTS(ContextualPolicy[Label]):
         return Params(self.sigma)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:
-        """An integral over the laws of the draws."""
+        """An integral over the distributions of the draws."""
         look_at_all(state)
         return chances_of_highest(
             NormalLaws(np.array(state.fits), params.sigma * np.sqrt(state.leverages)), state.order
@@ -97,7 +97,7 @@ class ContextualLinearTS(ContextualPolicy[Label]):
 
 
 class NormalLaws(IndexLaws):
-    """Normal laws, cut off where nothing is left of them."""
+    """Normal distributions, cut off where nothing is left of them."""
 
     def __init__(self, means: Floats, deviations: Floats) -> None:
         self._means, self._deviations = means, deviations

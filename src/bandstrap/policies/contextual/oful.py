@@ -65,7 +65,8 @@ class ContextualOFUL(ContextualPolicy[Label]):
     theta_bound
         :math:`S`, the length of the coefficients in the norm of the penalty.
     delta
-        The probability that some ellipsoid misses the coefficients of its arm.
+        Probability that the ellipsoid of an arm ever misses its coefficients; with ``K`` arms some ellipsoid does with a
+        probability of up to ``K delta``.
     contexts, model, features, ridge, standardise
         See :class:`bandstrap.policies.contextual.ContextualPolicy`.
     arms, rng, direction, compiled

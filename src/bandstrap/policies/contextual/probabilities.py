@@ -1,4 +1,4 @@
-"""The probability of each arm to have the highest of independent numbers whose laws are known."""
+"""The probability of each arm to have the highest of independent numbers whose distributions are known."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from numpy.polynomial.legendre import leggauss
 from bandstrap.basics.arrays import Floats
 from bandstrap.policies.states.fields import Entries
 
-# Nodes between two places where a law begins or ends; halving them changes probabilities by less than 1e-6.
+# Nodes between two places where a distribution begins or ends; halving them changes probabilities by less than 1e-6.
 N_NODES = 32
+# Numbers in an array: those of a thousand arms are worked out in parts.
+AT_ONCE = 1 << 20
 
 
 class IndexLaws(Protocol):
-    """Laws of one number for each arm: continuous from ``bottoms`` to ``tops``, with an atom at the top."""
+    """Distributions of one number for each arm: continuous from ``bottoms`` to ``tops``, with an atom at the top."""
 
     bottoms: Floats
     tops: Floats
@@ -33,6 +35,14 @@ def distribution(law: IndexLaws, y: Floats) -> Floats:
     inside = np.clip(law.below(y), 0.0, 1.0)
     column = y[:, None]
     return np.where(column >= law.tops, 1.0, np.where(column <= law.bottoms, 0.0, inside))
+
+
+def products_of_others(factors: Floats) -> Floats:
+    """Product of the other entries of a row, for each entry, without dividing, as some are 0."""
+    ones = np.ones((len(factors), 1))
+    forth: Floats = np.hstack([ones, factors[:, :-1]])
+    back: Floats = np.hstack([ones, factors[:, :0:-1]])
+    return np.cumprod(forth, axis=1) * np.cumprod(back, axis=1)[:, ::-1]
 
 
 def chances_of_highest(law: IndexLaws, order: Entries) -> list[float]:
@@ -56,15 +66,14 @@ def chances_of_highest(law: IndexLaws, order: Entries) -> list[float]:
             chances[k] = law.atoms[k] * others.prod()
     edges = np.unique(np.concatenate([law.bottoms, law.tops]))
     edges = edges[(edges >= least) & (edges <= law.tops.max())]
-    if len(edges) > 1:
-        nodes, weights = leggauss(N_NODES)
-        half = np.diff(edges)[:, None] / 2.0
-        y = (edges[:-1, None] + half * (1.0 + nodes)).ravel()
+    nodes, weights = leggauss(N_NODES)
+    several = max(1, AT_ONCE // (N_NODES * n))
+    for first in range(0, len(edges) - 1, several):
+        ends = edges[first : first + several + 1]
+        half = np.diff(ends)[:, None] / 2.0
+        y = (ends[:-1, None] + half * (1.0 + nodes)).ravel()
         mass = (half * weights).ravel()
-        distributions = distribution(law, y)
         column = y[:, None]
         densities = np.where((column > law.bottoms) & (column < law.tops), law.density(y), 0.0)
-        for k in np.flatnonzero(law.tops > least).tolist():
-            others = np.delete(distributions, k, axis=1).prod(axis=1)
-            chances[k] += float((mass * densities[:, k] * others).sum())
+        chances += (mass[:, None] * densities * products_of_others(distribution(law, y))).sum(axis=0)
     return (chances / chances.sum()).tolist()

@@ -14,7 +14,7 @@ from bandstrap.policies.contextual.contextual_policy import ContextualOnline, Co
 from bandstrap.policies.contextual.regressions import State, leader, learn, look_at_all
 from bandstrap.policies.online.policy import Label
 
-# Standard deviation of the law of the width, and the probability of the largest, as in the paper.
+# Standard deviation of the distribution of the width, and the probability of the largest, as in the paper.
 SPREAD, OF_LARGEST = 0.125, 1e-7
 
 
@@ -27,7 +27,7 @@ class Params(NamedTuple):
 
 @jitable
 def density_of(point: int, points: int) -> float:
-    """Proportional to the probability of a width but for the largest: a half-normal law on a grid."""
+    """Proportional to the probability of a width but for the largest: a half-normal distribution on a grid."""
     z = point / (points - 1) / SPREAD
     return math.exp(-0.5 * z * z)
 
@@ -67,7 +67,7 @@ class RandUCB(ContextualPolicy[Label]):
 
     .. math:: f_k + Z \sqrt{v_k}, \qquad Z \in \{0, \ldots, c\}
 
-    with a half-normal law of standard deviation ``c/8`` on a grid, and probability ``1e-7`` for ``c`` itself.
+    with a half-normal distribution of standard deviation ``c/8`` on a grid, and probability ``1e-7`` for ``c`` itself.
 
     Assumes a linear mean, and a ``width`` that suits the scale of rewards, but less so than LinUCB. Prefer it where the
     width that theory asks for explores too much.
@@ -109,7 +109,7 @@ class RandUCB(ContextualPolicy[Label]):
         return Params(self.width, self.points)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:
-        """Who wins with each width, and how probable that is."""
+        """Winner for each width, with its probability."""
         look_at_all(state)
         law: Floats = np.array([density_of(point, params.points) for point in range(params.points - 1)])
         chances = [*(law / law.sum() * (1.0 - OF_LARGEST)).tolist(), OF_LARGEST]

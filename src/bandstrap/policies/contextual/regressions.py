@@ -1,4 +1,4 @@
-r"""What contextual policies know: a ridge regression of rewards on contexts for each arm, and how noisy rewards are.
+r"""Memory of contextual policies: a ridge regression of rewards on contexts for each arm, and how noisy rewards are.
 
 Contexts come as they are, without the leading 1 of the intercept. They are standardised here, by mean and standard
 deviation of the first contexts whose rewards were learned: worked out anew after 2, 4, 8, ... of them, when these are taken
@@ -324,7 +324,7 @@ def find_noise(state: State) -> Noise:
 
 @jitable
 def first_of_equals(state: State) -> bool:
-    """Whether all predictions are the same because all rewards were: then who is least known comes first."""
+    """Return whether all predictions are the same because all rewards were: then who is least known comes first."""
     largest = 0.0
     for arm in range(len(state.squares)):
         largest = max(largest, state.squares[arm])

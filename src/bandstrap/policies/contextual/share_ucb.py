@@ -24,7 +24,7 @@ FEWEST_RIVALS = 4
 
 
 class Params(NamedTuple):
-    """Whether levels are drawn."""
+    """Parameters: ``randomized`` if levels are drawn."""
 
     randomized: bool
 
@@ -153,7 +153,7 @@ class ShareUCB(ContextualPolicy[Label]):
         return Params(self.randomized)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float] | Any:
-        """Certainty for the highest index; of drawn levels an integral over their laws."""
+        """Certainty for the highest index; of drawn levels an integral over their distributions."""
         if not self.randomized:
             return super().exact_weights(params, state, round_)
         look_at_all(state)
@@ -161,7 +161,9 @@ class ShareUCB(ContextualPolicy[Label]):
 
 
 class ShareLaws(IndexLaws):
-    """The laws of indices with drawn levels: ``P(I <= y) = 1 - 2 e(y)`` below the top, where an atom ``2 e_k`` sits."""
+    """The distributions of indices with drawn levels: ``P(I <= y) = 1 - 2 e(y)`` below the top, where an atom ``2
+    e_k`` sits.
+    """
 
     def __init__(self, state: State) -> None:
         noise, total = find_noise(state), information(state)

@@ -63,6 +63,11 @@ class SquareCB(ContextualPolicy[Label]):
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
+    Notes
+    -----
+    While all rewards are the same, so are predictions, and leverages stand for them: an arm is then the less probable the
+    more is known of it in the context.
+
     Examples
     --------
     >>> from bandstrap import SquareCB

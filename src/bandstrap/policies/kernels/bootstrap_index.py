@@ -139,7 +139,7 @@ State = LiteralState | StreamingState | SignState | CurveState
 def new_state(
     quantile: IndexQuantile, weights: Weights, n_arms: int, capacity: int, n_resamples: int, order: NDArray[np.int64]
 ) -> State:
-    """What a way to the quantile knows before the first reward."""
+    """State of a quantile method before the first reward."""
     pulls = np.zeros(n_arms, dtype=np.int64)
     if quantile == "resampled-literal":
         return LiteralState(order, pulls, new_sums(n_arms), room(n_arms, capacity), np.zeros(n_resamples))
@@ -155,7 +155,7 @@ def new_state(
 
 
 class Shared(NamedTuple):
-    """What all arms share in a round."""
+    """Values shared by all arms in a round."""
 
     alpha: float
     level: float
@@ -166,7 +166,7 @@ class Shared(NamedTuple):
 
 
 def prepare(params: Params, state: object, round_: int) -> Shared:
-    """What arms share in a round."""
+    """Compute what arms share in a round."""
     return shared_at(params, error_probability(params.schedule, round_))
 
 
@@ -191,7 +191,7 @@ def shared_by_draws(params: Params, alpha: float) -> Shared:
 
 @jitable
 def own_width(n: int, alpha: float) -> float:
-    """What the user's function stands in the place of, see :func:`with_phi`; without one nothing is known."""
+    """Width that the user's function replaces, see :func:`with_phi`; without one nothing is known."""
     return math.inf
 
 
@@ -219,7 +219,7 @@ def threshold(params: Params, n: int, main: float, shared: Shared) -> float:
 
 @jitable
 def put_height(params: Params, law: Floats, n: int, mean: float, alpha: float) -> None:
-    """What an index does not exceed but for its quantile: mean and correction, at somewhat later error probabilities too.
+    """Limit of an index but for its quantile: mean and correction, at somewhat later error probabilities too.
 
     Corrections grow as the error probability falls, and the sharp one only makes an index smaller than that.
     """
@@ -241,7 +241,9 @@ def index(params: Params, state: State, arm: int, main: float, shared: Shared) -
 
 @jitable
 def later_moment(params: Params, state: StreamingState | SignState, arm: int, leader: float, shared: Shared) -> Shared:
-    """What arms will share when a settled arm is on its way to the leader's index; the same as now if that is soon."""
+    """Values that arms will share when a settled arm is on its way to the leader's index; the same as now if that is
+    soon.
+    """
     value = state.ceilings.bounds[arm]
     log = 0.5 * shared.root_log * shared.root_log
     width = value - arm_mean(state.pulls, state.memory, arm)
@@ -401,7 +403,7 @@ def drawn_quantile(state: SignState, arm: int, shared: Shared) -> float:
 
 @inlined
 def resampled_quantile(params: Params, state: SignState, arm: int, shared: Shared, rng: np.random.Generator) -> float:
-    """An order statistic of B draws, drawn in law."""
+    """An order statistic of B draws, sampled from its exact distribution."""
     draw_sums(params, state, arm, shared, rng)
     return drawn_quantile(state, arm, shared)
 
@@ -441,7 +443,7 @@ def resampled_score_at(params: Params, state: SignState, arm: int, shared: Share
 
 @inlined
 def draw_levels(params: Params, state: SignState, shared: Shared, moment: float, rng: np.random.Generator) -> None:
-    """Draw the level of every arm, and put a ceiling on its index."""
+    """Draw the level of every arm, and an upper limit on its index."""
     order, pulls, drawn, laws = state.order, state.pulls, state.drawn, state.memory.laws
     bounds, until, settled = state.ceilings.bounds, state.ceilings.until, state.ceilings.settled
     for i in range(len(order)):
@@ -492,7 +494,7 @@ def exact_curve_quantile(
 def resampled_curve_quantile(
     params: Params, state: CurveState, arm: int, shared: Shared, rng: np.random.Generator
 ) -> float:
-    """An order statistic of B draws, drawn in law."""
+    """An order statistic of B draws, sampled from its exact distribution."""
     total = order_statistic_sum(shared.rank, params.n_resamples, rng)
     draw = curve_quantile(state.pulls, state.memory, arm, rough_normal_quantile(level_of_sum(total)))
     if shared.share == 0.0:

@@ -1,4 +1,4 @@
-"""Divergences of one law from another, by their means; what KL-UCB, IMED and Maillard sampling are built on."""
+"""Divergences of one distribution from another, by their means; what KL-UCB, IMED and Maillard sampling are built on."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def bernoulli_upper_mean(p: float, divergence: float) -> float:
 
 @jitable
 def divergence_between(kind: int, sigma: float, mean: float, other: float) -> float:
-    """Divergence of the law with ``mean`` from the one with mean ``other >= mean``; ``sigma`` is that of normal laws."""
+    """Divergence of the distribution with ``mean`` from the one with mean ``other >= mean``; ``sigma`` is that of
+    normal distributions.
+    """
     if kind == GAUSSIAN:
         gap = (other - mean) / sigma
         divergence = 0.5 * gap * gap

@@ -25,7 +25,7 @@ BITS = 52
 MOST_TOSSED = 2 * BITS
 # Fewer successes or failures than this are drawn one by one: log_factorial is not exact enough for a handful.
 LEAST_AT_ONCE = 30
-# The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric laws: Stadlober 1990.
+# The hat that ratio of uniforms needs for binomial, Poisson and hypergeometric distributions: Stadlober 1990.
 HAT_SLOPE = math.sqrt(8.0 / math.e)
 HAT_OFFSET = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 
@@ -57,7 +57,7 @@ def random_bits(rng: np.random.Generator) -> int:
 
 @jitable
 def count_ones(bits: int) -> int:
-    """How many of up to 64 bits are 1, added up in pairs, then fours, then eights."""
+    """Number of ones among up to 64 bits, added up in pairs, then fours, then eights."""
     bits -= (bits >> 1) & 0x5555555555555555
     bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
     bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F

@@ -1,4 +1,4 @@
-"""What kernels that look at pulls, mean and variance of each arm are shown when epochs are swept.
+"""State shown to kernels of pulls, mean and variance when epochs are swept.
 
 Variances stay as they are. An arm never counts as fewer rewards than those with which the policy begins, if it has them.
 """
@@ -41,7 +41,7 @@ def no_rewards(n_arms: int, order: NDArray[np.int64]) -> State:
 
 @inlined
 def as_shown(state: State) -> Moments:
-    """What the policy is shown."""
+    """State that the policy is shown."""
     return Moments(state.order, state.shown_weights, state.shown_means, state.shown_squares)
 
 

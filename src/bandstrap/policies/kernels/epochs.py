@@ -27,7 +27,7 @@ from bandstrap.policies.states.epochs import (
 
 
 class Params(NamedTuple):
-    """Those of the policy, and of its epochs; and with how many rewards of each arm it begins."""
+    """Parameters of the policy and of its epochs, and the number of first rewards per arm."""
 
     policy: Any
     epochs: EpochSettings
@@ -35,7 +35,8 @@ class Params(NamedTuple):
 
 
 class ArmSums(NamedTuple):
-    """What epochs ask of the sums that a policy keeps: functions of a state with ``pulls``, ``weights`` and ``epochs``.
+    """Interface that epochs need of the sums that a policy keeps: functions of a state with ``pulls``, ``weights``
+    and ``epochs``.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def discount(state: Any, arm: int, factor: float) -> None:
 
 
 def prepare(params: Params, state: Any, round_: int) -> Any:
-    """What the policy makes of what it is shown."""
+    """Run the policy's ``prepare`` on the swept state."""
     return policy_prepare(params.policy, as_shown(state), rounds_of(params.epochs, state.weights, round_))
 
 

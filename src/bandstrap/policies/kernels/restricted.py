@@ -1,4 +1,4 @@
-"""What is known of some of the arms, as a state of its own: to a policy that is shown it, there are no others.
+"""State of some of the arms as a state of its own: for a policy that is shown it, there are no others.
 
 Such a part shares with the whole, in plain Python, the rows of its arms: rewards, and what was worked out from an arm's own
 rewards, so that work done for the part is done for the whole. What was worked out by comparing arms is left behind.
@@ -110,7 +110,9 @@ def with_another_arm(
 
 
 def is_square(values: Leaf) -> bool:
-    """Whether there is a number for each pair of arms: no rewards of arms, of which a new state has room for more."""
+    """Return whether there is a number for each pair of arms: no rewards of arms, of which a new state has room for
+    more.
+    """
     if isinstance(values, np.ndarray):
         return values.ndim == 2 and values.shape[0] == values.shape[1]
     return isinstance(values[0], list) and len(values[0]) == len(values)
@@ -133,7 +135,7 @@ def ranking(order: Leaf, arms: Sequence[int]) -> Leaf:
 def changes(
     state: State, part: State, arms: Sequence[int], by_arm: Collection[str], across: Collection[str]
 ) -> list[StateChange]:
-    """What a choice among some arms did to their part, and the whole does not have yet; facts it leaves alone.
+    """Changes that a choice among some arms made to their part, and the whole lacks; facts it leaves alone.
 
     Of what could be worked out again, single numbers are left behind: they may be bounds that hold in the part alone.
     """

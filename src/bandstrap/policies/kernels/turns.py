@@ -1,4 +1,4 @@
-"""How arms are handed out that lack the rewards a policy needs before it compares them.
+"""First turns: arms that lack the rewards a policy needs before it compares them.
 
 Rewards may come late, or never. The arms that a policy begins with are handed out in turn until all have their first
 rewards, but for those that are lost: when some arms have theirs, turns go on for a while only, and then the policy plays
@@ -23,7 +23,7 @@ FROM_THE_START = -1
 
 @dataclass
 class Turns:
-    """What has been handed out so far.
+    """Arms handed out so far.
 
     Attributes
     ----------
@@ -82,7 +82,9 @@ class Turns:
         return self.end if self.end >= 0 else PATIENCE * self.decisions + MORE_ROUNDS * n_first * needed
 
     def is_due(self, arm: int, needed: int) -> bool:
-        """Whether it is time for an arm: after 0, 1, 3, 7, 15, ... decisions; where it needs m rewards, m times each."""
+        """Return whether it is time for an arm: after 0, 1, 3, 7, 15, ... decisions; where it needs m rewards, m
+        times each.
+        """
         begun = self.last(needed) if self.since[arm] == FROM_THE_START else self.since[arm]
         doublings, more = divmod(self.attempts[arm], needed)
         return self.decisions - begun >= needed * (2**doublings - 1) + more

@@ -28,7 +28,7 @@ class Growing(StateTuple, Protocol):
 
     @property
     def size(self) -> NDArray[np.int64]:
-        """How many rows are in use."""
+        """Number of rows in use."""
 
 
 class KnownActions(NamedTuple):
@@ -81,7 +81,7 @@ def record(known: KnownActions, x: Floats, reward: float) -> int:
 
 
 def is_full(rows: object) -> TypeGuard[Growing]:
-    """Whether a field of a state is a tuple of arrays that grow, and there is no room left in them."""
+    """Return whether a field of a state is a tuple of arrays that grow, and there is no room left in them."""
     cls: type = rows.__class__
     grows = growing_in(cls)
     return bool(grows) and cast("Growing", rows).size[0] == len(getattr(rows, grows[0]))

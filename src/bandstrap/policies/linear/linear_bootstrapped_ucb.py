@@ -114,7 +114,7 @@ def learn_multiplied(
     round_: int,
     rng: np.random.Generator,
 ) -> None:
-    """Add the observation, and add it to each replicate with a weight of the law asked for."""
+    """Add the observation, and add it to each replicate with a weight of the distribution asked for."""
     add_observation(state.regression, x, reward, round_)
     add_multiplied(params.law, state.factors, x, reward, rng)
 
@@ -328,7 +328,7 @@ class LinearBootstrappedUCB(OFUL):
         check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
     def make_params(self, horizon: int | None) -> Any:
-        """Numbers for the kernel, with the law of weights other than those of draws with replacement."""
+        """Numbers for the kernel, with the distribution of weights other than those of draws with replacement."""
         params = super().make_params(horizon)
         if self.multipliers == "efron":
             return params

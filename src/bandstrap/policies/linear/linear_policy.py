@@ -1,4 +1,4 @@
-"""What every linear policy shares: the registry and the online object."""
+"""Base of every linear policy: the registry and the online object."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LARGEST_NUMBER = 1e50
 
 
 class LinearOnline(TypedDict, total=False):
-    """What the constructor of every linear policy takes beside the policy's own parameters; see :class:`LinearPolicy`."""
+    """Options of every linear policy beside its own parameters; see :class:`LinearPolicy`."""
 
     dimension: int | None
     rng: Randomness
@@ -109,7 +109,7 @@ class LinearPolicy(LivePolicy):
         return predictions(np.asarray(state.regression.theta), actions) if hasattr(state, "regression") else None
 
     def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
-        """How far above its estimate the bound of each action lies that choices compare; ``None`` without such bounds."""
+        """Distance from the estimate of each action to the bound that choices compare; ``None`` without such bounds."""
         return None
 
     def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
@@ -128,7 +128,7 @@ class LinearPolicy(LivePolicy):
     # -- online ----------------------------------------------------------------------------------------------------
 
     def select(self, actions: ArrayLike) -> int:
-        """Which of the actions, one per row, to take: its index."""
+        """Choose one of the actions, one per row; return its index."""
         matrix = self._features(actions, "actions", "select", 2)
         with self._lock:
             self._settle()
@@ -183,7 +183,7 @@ class LinearPolicy(LivePolicy):
             return np.array(by_drawing(select, len(matrix), draws, generator, before))
 
     def table(self, actions: ArrayLike) -> ArmTable[ActionRow]:
-        """What is known of each of the actions, one per row: an estimate of its mean reward, and its index.
+        """Table of the actions, one per row: an estimate of its mean reward, and its index.
 
         Returns
         -------

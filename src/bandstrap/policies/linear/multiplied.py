@@ -43,7 +43,7 @@ POISSON = (*(math.exp(-1.0) * sum(1.0 / math.factorial(i) for i in range(k + 1))
 
 
 class Params(NamedTuple):
-    """What the ellipsoid is made of, how long actions are drawn at random first, and the law of the weights."""
+    """Parameters of the ellipsoid, number of first random actions, and distribution of the weights."""
 
     ellipsoid: Ellipsoid
     random_rounds: int
@@ -60,7 +60,7 @@ class MultipliedState(NamedTuple):
 
 
 def multipliers(law: int, n: int, rng: np.random.Generator) -> Floats:
-    """How often an observation counts in each of ``n`` replicates."""
+    """Weight with which an observation counts in each of ``n`` replicates."""
     if law == EXPONENTIAL:
         return rng.standard_exponential(n)
     u = rng.random(n)

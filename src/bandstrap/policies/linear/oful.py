@@ -18,7 +18,7 @@ from bandstrap.policies.states.fields import StateTuple
 
 
 class Params(NamedTuple):
-    """What the ellipsoid is made of, and how long actions are drawn at random first."""
+    """Parameters of the ellipsoid, and number of first random actions."""
 
     ellipsoid: Ellipsoid
     random_rounds: int

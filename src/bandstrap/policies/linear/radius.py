@@ -16,7 +16,7 @@ THEOREM, CLOSED_FORM, PRINTED = RADII.values()
 
 
 class Ellipsoid(NamedTuple):
-    """What the radius depends on beside the data."""
+    """Values that the radius depends on beside the data."""
 
     kind: int
     sigma: float

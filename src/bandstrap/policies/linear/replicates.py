@@ -132,10 +132,11 @@ def rotate(top: Floats, low: Floats, c: Floats, s: Floats) -> None:
 
 # --- resampled: every replicate draws as many observations as there are, with replacement, anew each round -------------
 #
-# Drawn one by one, observations cost a random number and a scattered addition each. So most are drawn at once: independent
-# Poisson weights are, given their sum, a resample of that many draws, whatever their rate. Their rate is a little below 1,
-# and what the sum lacks is drawn one by one; a sum that is too large loses draws at random. Each step keeps the law of the
-# weights given their sum, which ends as n: the law of n draws with replacement, exactly.
+# Drawn one by one, observations cost a random number and a scattered addition each. So most are drawn at once:
+# independent Poisson weights are, given their sum, a resample of that many draws, whatever their rate. Their rate is a
+# little below 1, and what the sum lacks is drawn one by one; a sum that is too large loses draws at random. Each step
+# keeps the distribution of the weights given their sum, which ends as n: the distribution of n draws with replacement,
+# exactly.
 
 
 class Observed(NamedTuple):
@@ -182,7 +183,7 @@ def next_words_in_loops(generators: Generators, words: Words) -> None:
 
 @jitable
 def advance(x: Words, y: Words) -> Words:
-    """What follows ``x`` and ``y`` in a generator."""
+    """Next state after ``x`` and ``y`` in a generator."""
     x ^= x << np.uint64(23)
     return x ^ y ^ (x >> np.uint64(17)) ^ (y >> np.uint64(26))
 
@@ -223,13 +224,14 @@ def group_in_loops(known: KnownActions, observed: Observed) -> Grouped:
 SHORTFALL = 1.5
 # Weights that 8 random bits tell apart are below this.
 BYTE_WEIGHTS = 5
-# No weight is larger: the Poisson law has less than 1e-20 beyond.
+# No weight is larger: the Poisson distribution has less than 1e-20 beyond.
 LARGEST_WEIGHT = 20
 
 
 @jitable
 def split_poisson(rate: float, last: Times, rest: Floats) -> float:
-    """Write the Poisson law as a mixture of a law in multiples of 1/256 and a rest, and return the rest's share.
+    """Write the Poisson distribution as a mixture of a distribution in multiples of 1/256 and a rest, and return the
+    rest's share.
 
     A byte above ``last[k]`` means a weight above ``k``; ``rest`` is the distribution function of the rest.
     """
@@ -261,7 +263,7 @@ def split_poisson(rate: float, last: Times, rest: Floats) -> float:
 
 @jitable
 def poisson_table(mean: float) -> Floats:
-    """Distribution function of a Poisson law, up to where it is 1 in double precision."""
+    """Distribution function of a Poisson distribution, up to where it is 1 in double precision."""
     table = np.empty(int(mean + 12.0 * math.sqrt(mean + 1.0)) + 20)
     probability = math.exp(-mean)
     total = 0.0
@@ -276,7 +278,7 @@ def draw_weights(n: int, rate: float, generators: Generators) -> Times:
     """Independent Poisson weights of ``n`` observations in each replicate, by 8 random bits each.
 
     The words of all generators, cut into bytes from below, one after the other, serve eight rows. Marks fall on
-    observations at random, as many as a Poisson law says, so that each is marked with the share of the rest as its
+    observations at random, as many as a Poisson distribution says, so that each is marked with the share of the rest as its
     probability: a marked weight is drawn anew from the rest. A mark's place is ``floor(n u)`` with the upper 32 bits ``u``
     of a word, the lower ones draw the weight.
     """
@@ -356,7 +358,7 @@ def draw_weights_in_loops(n: int, rate: float, generators: Generators) -> Times:
 
 @jitable
 def weigh(numbers: Times, last: Times, out: Times) -> None:
-    """How many of ``last`` each number is above, as far as ``out`` goes."""
+    """Count the entries of ``last`` that each number is above, as far as ``out`` goes."""
     c0, c1, c2, c3 = last[0], last[1], last[2], last[3]
     for i in range(out.size):
         u = numbers[i]

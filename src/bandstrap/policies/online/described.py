@@ -1,4 +1,4 @@
-"""What describes a policy, whether it plays arms or actions: name, settings, direction, checks, schedule."""
+"""Description of a policy of arms or actions: name, settings, direction, checks, schedule."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Reward = float | np.integer[Any] | np.floating[Any] | np.bool_
 
 
 class NumpyReadable(Protocol):
-    """What NumPy can read: an array, a series."""
+    """Object that NumPy can read: an array, a series."""
 
     def __array__(self) -> AnyArray:
-        """As an array."""
+        """Convert to an array."""
 
 
 # What ``update`` is told: a reward, or one for each of several arms or actions.
@@ -37,7 +37,7 @@ Rewards = Reward | Sequence[Reward] | NumpyReadable
 
 
 def has_axes(values: Any) -> TypeGuard[Collection[object]]:
-    """Whether these are several values, even if they form no array; bytes are text, not values."""
+    """Return whether these are several values, even if they form no array; bytes are text, not values."""
     if isinstance(values, bytes | bytearray | memoryview):
         return False
     try:

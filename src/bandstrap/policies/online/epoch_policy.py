@@ -1,4 +1,4 @@
-"""What policies share that can sweep out a common change of all arms, or forget."""
+"""Base of policies that can remove a common change of all arms, or forget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WhenSwept = bool | Literal["auto"]
 
 
 class EpochOptions(Online[Label], total=False):
-    """What the constructors of such policies take beside their own parameters; see :class:`EpochPolicy`."""
+    """Options of such policies beside their own parameters; see :class:`EpochPolicy`."""
 
     epochs: WhenSwept
     epoch_length: int
@@ -109,7 +109,7 @@ class EpochPolicy(Policy[Label]):
         return found
 
     def _rows_of(self, state: PolicyState, *counts: Any) -> ChangedRows:
-        """Where an update changes entries of its arm alone; the rest is saved whole."""
+        """Entries of the state that an update of one arm changes; the rest is saved whole."""
         if not self.has_epochs:
             return super()._rows_of(state, *counts)
         turns, told, means = counts or (self._turns, self._counts, self._means)

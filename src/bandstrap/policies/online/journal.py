@@ -49,7 +49,7 @@ class OwnLock(type(threading.RLock())):  # type: ignore[misc] # the class behind
 
 
 class ChangedRows:
-    """Where a state keeps what ``learn`` may change when it takes in the reward of one arm.
+    """Rows of a state that ``learn`` may change for the reward of one arm.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class ChangedRows:
         self.are_numbers = not (self.lists or self.arrays or self.firsts)
 
     def save(self, arm: int) -> SavedRows:
-        """What the arm's entries and rows are now."""
+        """Save the arm's entries and rows as they are now."""
         numbers = [values[arm] for values in self.numbers]
         if self.are_numbers:
             return numbers, [], []
@@ -128,7 +128,7 @@ def put_back_whole(values: Leaf, saved: Leaf) -> None:
 
 @functools.cache
 def uses_generator(learn: Callable[..., None]) -> bool:
-    """Whether a ``learn`` looks at its last parameter, the generator, at all."""
+    """Return whether a ``learn`` looks at its last parameter, the generator, at all."""
     code = learn.__code__
     rng = code.co_varnames[code.co_argcount - 1]
     # From Python 3.13 on, one instruction may load two variables.

@@ -1,4 +1,4 @@
-"""What makes a policy live, whether it plays arms or actions: its generator, its lock, its journal, its machine code."""
+"""Live part of a policy of arms or actions: its generator, its lock, its journal, its machine code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class LivePolicy(Described):
         self._machine = Machine(self.plays, self.name) if compiled else None
 
     def _check_compiled(self, compiled: object) -> bool:
-        """Whether steps are to be compiled: a plain truth value, because no command line or file has a word for it."""
+        """Return whether steps are to be compiled: a plain truth value, because no command line or file has a word
+        for it.
+        """
         if not isinstance(compiled, bool):
             raise requirement("compiled", type(self).__name__, "True or False", brief(compiled))
         return compiled
@@ -82,15 +84,15 @@ class LivePolicy(Described):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, for :func:`bandstrap.load`.
 
-        The file is JSON, see :meth:`to_dict`, under a seal that shows any damage. It is there as a whole, and on the disk,
-        when this returns; a file that was there before is replaced then and not sooner.
+        The file is JSON, see :meth:`to_dict`, with a checksum that shows any damage. It is written to a
+        temporary file, flushed to the disk, and renamed, so that an existing file is replaced as a whole.
         """
         from bandstrap.policies.saving import saved as saving  # which imports this module
 
         saving.save(self, path)
 
     def draws_in_update(self) -> bool:
-        """Whether taking in a reward draws random numbers."""
+        """Return whether taking in a reward draws random numbers."""
         return uses_generator(self.kernel.learn)
 
     def _settle(self) -> None:

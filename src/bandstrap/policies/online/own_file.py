@@ -27,5 +27,5 @@ def class_in_file(origin: str) -> type | None:
 
 
 def is_policy(thing: type) -> bool:
-    """Whether a class can be raced: it has a kernel, or can select and update."""
+    """Return whether a class can be raced: it has a kernel, or can select and update."""
     return isinstance(getattr(thing, "kernel", None), Kernel) or (is_plain(thing) and not issubclass(thing, Described))

@@ -1,4 +1,4 @@
-"""What every policy of arms shares: the registry and the online object."""
+"""Base of every policy of arms: the registry and the online object."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MOST_SHOWN = 20
 
 
 class Online(TypedDict, Generic[Label], total=False):
-    """What the constructor of every policy of arms takes beside the policy's own parameters; see :class:`Policy`."""
+    """Options of every policy of arms beside its own parameters; see :class:`Policy`."""
 
     arms: ArmLabels[Label] | None
     rng: Randomness
@@ -63,7 +63,7 @@ class Online(TypedDict, Generic[Label], total=False):
 
 
 class IndexBounds(TypedDict):
-    """What ``bounds()`` says about an arm: pulls, mean, and the bound that the next choice compares."""
+    """Row of ``bounds()`` for an arm: pulls, mean, and the bound that the next choice compares."""
 
     pulls: int
     mean: float
@@ -476,7 +476,7 @@ class Policy(LivePolicy, Generic[Label]):
             )
 
     def table(self) -> ArmTable[ArmRow[Label]]:
-        """What is known of each arm: pulls, mean, index, and whether it is retired; nothing changes.
+        """Table of the arms: pulls, mean, index, and whether it is retired; nothing changes.
 
         Returns
         -------
@@ -528,7 +528,7 @@ class Policy(LivePolicy, Generic[Label]):
         return {} if found is None else dict(zip(ready, found, strict=True))
 
     def _index_bounds(self) -> dict[Hashable, IndexBounds]:
-        """What ``bounds()`` of a policy says whose scores are bounds."""
+        """Rows of ``bounds()`` for a policy whose scores are bounds."""
         self._need_arms("bounds")
         with self._lock:
             self._settle()
@@ -625,7 +625,7 @@ class Policy(LivePolicy, Generic[Label]):
         counts: list[int] | None = None,
         means: list[float] | None = None,
     ) -> ChangedRows:
-        """Where state and counts, by default the policy's own, keep what an update may change."""
+        """Rows in which state and counts, by default the policy's own, keep what an update may change."""
         # Where nothing is declared ``learn`` may change anything, but of what grows with the rewards its arm's row.
         places = (self._by_arm, self._across) if is_declared(state) else (self._growing,)
         rows = ChangedRows(state, *places)
@@ -700,7 +700,7 @@ class Policy(LivePolicy, Generic[Label]):
 
 
 def is_several(arms: object) -> TypeGuard[Sequence[Hashable]]:
-    """Whether these are arms one after the other; text is a single one."""
+    """Return whether these are arms one after the other; text is a single one."""
     if isinstance(arms, np.ndarray):
         return arms.ndim > 0
     return isinstance(arms, Sequence) and not isinstance(arms, str)

@@ -34,7 +34,7 @@ def copy_of(rng: np.random.Generator) -> np.random.Generator:
 
 
 def is_same(one: object, other: Any) -> bool:
-    """Whether two states of generators are equal, the arrays in them included."""
+    """Return whether two states of generators are equal, the arrays in them included."""
     if isinstance(one, dict):
         return all(is_same(value, other[key]) for key, value in one.items())
     return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
@@ -43,7 +43,7 @@ def is_same(one: object, other: Any) -> bool:
 def by_drawing(
     select: Callable[[np.random.Generator], int], n: int, draws: int, rng: np.random.Generator, before: object = None
 ) -> list[float]:
-    """How often each of ``n`` things is chosen in ``draws`` choices.
+    """Share of ``n`` things, each as often as it is chosen in ``draws`` choices.
 
     A choice that leaves the generator as it was cannot depend on it: all others would be the same, and one is enough.
 

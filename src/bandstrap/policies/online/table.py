@@ -1,4 +1,4 @@
-"""What a live policy knows, as a table to look at: a row for each arm or action."""
+"""Table of a live policy: a row for each arm or action."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class ArmRow(Generic[Label]):
-    """What is known of an arm; see :meth:`bandstrap.Policy.table`."""
+    """Statistics of an arm; see :meth:`bandstrap.Policy.table`."""
 
     arm: Label
     pulls: int
@@ -32,7 +32,7 @@ class ArmRow(Generic[Label]):
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """What is known of an action; see :meth:`bandstrap.LinearPolicy.table`."""
+    """Statistics of an action; see :meth:`bandstrap.LinearPolicy.table`."""
 
     action: int
     estimate: float | None

@@ -30,7 +30,7 @@ DEEPEST = 50
 
 
 class Unreadable(ValueError):
-    """What was read is not what was written; the message says what it should be, and what it is."""
+    """Value that was read and is not what was written; the message says what it should be, and what it is."""
 
 
 class Unwritable(ValueError):
@@ -59,7 +59,7 @@ def write_value(value: object, deep: int = 0) -> Json:
 
 
 def read_value(value: Any, deep: int = 0) -> Any:
-    """What :func:`write_value` was given."""
+    """Read the value that :func:`write_value` was given."""
     if value is None or type(value) in (str, int, bool):
         return value
     if type(value) is float and math.isfinite(value):

@@ -211,7 +211,7 @@ def read_policy(saved: object, compiled: bool | None, kind: type[P]) -> P:
 
 
 def check_form(saved: object) -> Mapping[str, object]:
-    """What is saved, unless it is no policy, or one in another format."""
+    """Check what is saved: an error if it is no policy, or one in another format."""
     if not isinstance(saved, Mapping) or type(saved.get("format")) is not str or saved["format"] != FORMAT:
         raise Unreadable(f"what to_dict() of a policy gave; got {brief(saved)}")
     version = saved.get("version")
@@ -237,7 +237,7 @@ def release() -> str:
 
 
 def name_of(policy: LivePolicy) -> str:
-    """What a policy's class is found by: its name if it is one of ours, else its file or its module."""
+    """Name by which a policy's class is found: its name if it is one of ours, else its file or its module."""
     cls = type(policy)
     if policy.origin is not None:
         return policy.origin
@@ -245,7 +245,7 @@ def name_of(policy: LivePolicy) -> str:
 
 
 def is_ours(cls: type) -> bool:
-    """Whether a class belongs to this package."""
+    """Return whether a class belongs to this package."""
     return cls.__module__.partition(".")[0] == "bandstrap"
 
 
@@ -278,7 +278,7 @@ def write_plays(policy: LivePolicy) -> dict[str, Json]:
 
 
 def write_counts(policy: LivePolicy) -> dict[str, Json]:
-    """How many rewards were learned, those of each arm and their mean, and who was handed out in the first turns."""
+    """Write the number of rewards, those of each arm with their mean, and the arms handed out in the first turns."""
     counts: dict[str, Json] = {"rewards": policy.n_rewards}
     if isinstance(policy, Policy):
         counts |= {"told": [*policy._counts], "means": [*policy._means], **asdict(policy._turns)}
@@ -286,7 +286,7 @@ def write_counts(policy: LivePolicy) -> dict[str, Json]:
 
 
 def read_counts(saved: Mapping[str, object], names: list[str]) -> tuple[int, dict[str, object]]:
-    """How many rewards a policy has, and what else it counts."""
+    """Read the number of rewards of a policy and its other counts."""
     counts = entries(saved, "counts", names)
     n_rewards = counts["rewards"]
     if type(n_rewards) is not int or not 0 <= n_rewards <= LARGEST_COUNT:
@@ -295,7 +295,7 @@ def read_counts(saved: Mapping[str, object], names: list[str]) -> tuple[int, dic
 
 
 def read_tallies(counts: Mapping[str, object], n_arms: int) -> tuple[list[int], list[float], Turns]:
-    """How many rewards of each arm were told, their means, and what was handed out in turns."""
+    """Read the number of rewards of each arm, their means, and the arms handed out in turns."""
     lists = {name: read_array(counts[name], (n_arms,), np.dtype(np.int64)).tolist() for name in LISTS}
     for name, numbers in lists.items():
         if min(numbers) < (FROM_THE_START if name == "since" else 0):

@@ -57,7 +57,7 @@ def write_state(state: StateTuple, rows: Collection[str] = ()) -> dict[str, Json
 
 
 def used(row: AnyArray, pulls: int) -> int:
-    """How much of a row is in use: its pulls, and what lies beyond but is not zero."""
+    """Length of a row that is in use: its pulls, and what lies beyond but is not zero."""
     places = np.nonzero((row != 0) | np.signbit(row) if row.dtype.kind == "f" else row)[0]
     return max(int(pulls), int(places.max(initial=-1)) + 1)
 

@@ -1,1 +1,1 @@
-"""What policies remember of their arms: one kind of state per file."""
+"""States of policies: one kind per file."""

@@ -26,7 +26,7 @@ SLACK = 1e-3
 
 
 class Ceilings(NamedTuple):
-    """What is known of the index of each arm."""
+    """Upper limits of the index of each arm."""
 
     bounds: Path  # not less than the index
     until: Path  # the last moment this is so
@@ -103,7 +103,7 @@ def forget(ceilings: Ceilings, arm: int, ripples: bool) -> None:
 
 @jitable
 def growth_to_ceiling(part: float, gap: float, width: float, log: float) -> float:
-    """By how much ``log(1/alpha)`` should grow until the moment of a ceiling; widths go with its root."""
+    """Growth of ``log(1/alpha)`` until the moment of a ceiling; widths go with its root."""
     if width <= 0.0:
         return 0.0
     return min(2.0 * part * log * gap / width, 0.5)

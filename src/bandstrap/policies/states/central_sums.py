@@ -1,4 +1,4 @@
-"""What a policy that looks at the shape of rewards remembers of an arm: mean and central sums up to the sixth.
+"""Memory of a policy that uses the shape of rewards: mean and central sums up to the sixth.
 
 With a new reward the mean moves by ``r``: the deviations of the rewards before become smaller by ``r``, and the new one has
 a deviation of its own. The binomial theorem gives the sums of their powers, without the cancellation of power sums around

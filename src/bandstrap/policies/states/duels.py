@@ -29,7 +29,7 @@ class DuelState(SumState, Protocol):
 
     @property
     def contest(self) -> NDArray[np.int64]:
-        """How many arms wait, the last leader, and the number of the round."""
+        """Number of waiting arms, last leader, and number of the round."""
 
 
 @jitable
@@ -110,7 +110,7 @@ def contest_among(queue: Leaf, contest: Leaf, arms: Sequence[int]) -> dict[str, 
 
 
 def contest_of_all(whole: DuelState, part: DuelState, arms: Sequence[int]) -> list[tuple[Leaf, slice, list[int]]]:
-    """What becomes of queue and contest when a choice among some arms was made by theirs."""
+    """Update queue and contest after a choice among some arms that used theirs."""
     queue, contest = whole.queue, whole.contest
     n_waiting, leader, round_ = (int(entry) for entry in part.contest)
     waiting = [arms[place] for place in part.queue[:n_waiting]]

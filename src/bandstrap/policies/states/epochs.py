@@ -63,9 +63,9 @@ ORIGIN, RECENT, RECENT_MEAN, WITHIN, EPOCHS, STRENGTH, REWARDS = range(7)
 
 
 class Epochs(NamedTuple):
-    """What is known of epochs: the pulls of this one; L and r; the solution, and ``1/n'``; the mean time of an arm's pulls,
-    squared deviations from it, and their products with those of rewards; and the numbers of ``totals``. And room for the
-    arms' means, counted from the origin, and for a factor of A.
+    """State of epochs: the pulls of this one; L and r; the solution, and ``1/n'``; the mean time of an arm's pulls,
+    squared deviations from it, and their products with those of rewards; and the numbers of ``totals``. And room for
+    the arms' means, counted from the origin, and for a factor of A.
     """
 
     recent: OfAll
@@ -82,7 +82,7 @@ class Epochs(NamedTuple):
 
 
 class EpochSettings(NamedTuple):
-    """When epochs are swept, how many rewards each has, and what all sums are multiplied by at its end."""
+    """Settings of epochs: when they are swept, rewards of each, and factor of all sums at its end."""
 
     rule: int
     length: int
@@ -187,7 +187,8 @@ def solve(epochs: Epochs, weights: Floats, strength: float) -> None:
 
 @jitable
 def changed(epochs: Epochs, weights: Floats, squares: float) -> bool:
-    """Whether the common level changed: the F test of the effects of epochs, beside those of arms, or the test of a trend.
+    """Return whether the common level changed: the F test of the effects of epochs, beside those of arms, or the test
+    of a trend.
 
     ``squares`` is the sum of squared deviations of rewards from the means of their arms, and ``effects`` are those of
     :data:`SWEPT`, so that too little is said to be explained, if anything.
@@ -248,7 +249,7 @@ def close_epoch(settings: EpochSettings, epochs: Epochs, weights: Floats, square
 
 @jitable
 def rounds_of(settings: EpochSettings, weights: Floats, round_: int) -> Any:
-    """The number of the round, as a policy is told it: 1 more than the rewards that still count."""
+    """The number of the round, as a policy is given it: 1 more than the rewards that still count."""
     rounds = float(round_)
     if settings.discount < 1.0:
         rounds = 1.0

@@ -1,4 +1,4 @@
-"""What each field of a policy's state is, said where the field is defined.
+"""Types that say what each field of a policy's state is, where the field is defined.
 
 A state is a NamedTuple of arrays, or of such tuples. The type of a field says more than that it is an array:
 
@@ -35,10 +35,10 @@ class Entries(Protocol):
     """Whole numbers, one per arm, in a leaf of whichever form."""
 
     def __getitem__(self, arm: int, /) -> int:
-        """That of an arm."""
+        """Entry of an arm."""
 
     def __len__(self) -> int:
-        """How many arms there are."""
+        """Number of arms."""
 
     def __iter__(self) -> Iterator[int]:
         """All of them."""
@@ -55,11 +55,11 @@ class StateTuple(Protocol):
 
 
 class PolicyState(StateTuple, Protocol):
-    """What a policy of arms is played with, whatever else it remembers."""
+    """Minimal state of a policy of arms."""
 
     @property
     def pulls(self) -> Entries:
-        """How many rewards of each arm were learned."""
+        """Number of rewards learned, per arm."""
 
     @property
     def order(self) -> Entries:
@@ -71,14 +71,14 @@ class SumState(PolicyState, Protocol):
 
     @property
     def sums(self) -> Floats:
-        """Those of each arm."""
+        """Sums per arm."""
 
 
 State = TypeVar("State", bound=StateTuple)
 
 
 def is_tuple(value: object) -> TypeGuard[StateTuple]:
-    """Whether a value of a field is a tuple of further fields."""
+    """Return whether a value of a field is a tuple of further fields."""
     return hasattr(value, "_fields")
 
 
@@ -94,7 +94,7 @@ def replaced(state: State, changed: Mapping[str, object]) -> State:
 
 
 class Field(NamedTuple):
-    """What a field is.
+    """Properties of a field.
 
     Parameters
     ----------
@@ -131,12 +131,12 @@ class Field(NamedTuple):
 
     @property
     def is_saved(self) -> bool:
-        """Whether a policy could not go on without it."""
+        """True if a policy could not go on without it."""
         return self.kind in ("fact", "path-dependent", "memory")
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether taking in a reward may change what is in use and matters.
+        """True if taking in a reward may change what is in use and matters.
 
         What is added behind the last is not in use without its count, and what is scratch is written before it is read.
         """
@@ -174,7 +174,9 @@ UNDECLARED = Field("path-dependent", "array")
 
 @functools.cache
 def declared(cls: type) -> dict[str, Field | type] | None:
-    """What the fields of a class of states are, a class for a tuple inside it; ``None`` unless all of them are declared."""
+    """Classes of the fields of a class of states, a class for a tuple inside it; ``None`` unless all of them are
+    declared.
+    """
     try:
         hints = get_type_hints(cls, include_extras=True)
     except Exception:  # noqa: BLE001 - a user's annotation may name anything, or nothing that is there
@@ -193,18 +195,18 @@ def declared(cls: type) -> dict[str, Field | type] | None:
 
 
 def fields_of(state: object) -> dict[str, Field | type] | None:
-    """What the fields of a state are; ``None`` unless it says so of all."""
+    """Classes of the fields of a state; ``None`` unless all are declared."""
     cls: type = state.__class__
     return declared(cls)
 
 
 def is_declared(state: object) -> bool:
-    """Whether a state says what its fields are."""
+    """Return whether a state says what its fields are."""
     return fields_of(state) is not None
 
 
 def is_scratch(state: object, name: str) -> bool:
-    """Whether a field of a state is room to work in."""
+    """Return whether a field of a state is room to work in."""
     field = (fields_of(state) or {}).get(name)
     return isinstance(field, Field) and field.kind == "scratch"
 
@@ -234,7 +236,7 @@ def changed_by_learning(state: StateTuple) -> Sequence[Leaf]:
 
 @functools.cache
 def getter_of_changed(cls: type) -> Callable[[StateTuple], tuple[Leaf, ...]]:
-    """What takes those of a declared class out of a state; found once, because updates are many."""
+    """Function that takes the fields of a declared class out of a state; found once, because updates are many."""
 
     def paths(inner: type) -> Iterator[str]:
         for name, field in (declared(inner) or {}).items():

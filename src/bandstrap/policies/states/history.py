@@ -1,4 +1,4 @@
-"""What a policy that resamples remembers of an arm: every reward."""
+"""Memory of a policy that resamples: every reward of an arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy that looks at the spread of rewards remembers of an arm: count, mean and sum of squared deviations."""
+"""Memory of a policy that uses the spread of rewards: count, mean and sum of squared deviations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class State(NamedTuple):
 
 
 class Moments(Protocol):
-    """What Welford's update takes in rewards by."""
+    """Count, mean and sum of squared deviations for Welford's update."""
 
     @property
     def pulls(self) -> NDArray[np.int64]:
-        """How many rewards there are, of each arm or action."""
+        """Number of rewards of each arm or action."""
 
     @property
     def means(self) -> Floats:

@@ -1,4 +1,4 @@
-"""What an index with a spread read off the data remembers of an arm in constant memory: power sums, and first rewards.
+"""Constant memory of an index whose spread is estimated: power sums, and first rewards.
 
 Power sums are taken around the arm's first reward, so that they stay small where the mean is large.
 

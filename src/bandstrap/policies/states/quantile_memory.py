@@ -1,4 +1,4 @@
-"""What a bootstrap policy remembers of an arm in constant memory: its rewards, in brief, and their quantile function.
+"""Constant memory of a bootstrap policy: its rewards, in brief, and their quantile function.
 
 The memory for random signs, the paper's weights, is in ``sign_memory.py``. Here is that for all other weights, and what is
 needed where weights are drawn.
@@ -22,7 +22,8 @@ from bandstrap.multipliers.weights import GAUSSIAN
 from bandstrap.policies.states.fields import Entries, FirstRewards, Numbers, OfFirstRewards
 from bandstrap.policies.states.power_sums import N_POWERS, central_moments
 
-# Rewards kept where weights are not signs: their law goes through a saddlepoint. More are known by power sums only.
+# Rewards kept where weights are not signs: their distribution goes through a saddlepoint. More are known by power sums
+# only.
 MOST_KEPT = 32
 # Normal quantile of the smallest level an arm's curve is fitted for (3e-7); beyond, the polynomial is extrapolated.
 LARGEST_Z = 5.0

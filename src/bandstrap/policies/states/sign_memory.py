@@ -1,4 +1,4 @@
-"""What a bootstrap policy remembers of an arm in constant memory where weights are random signs, as in the paper.
+"""Constant memory of a bootstrap policy whose weights are random signs, as in the paper.
 
 Of an arm's rewards the ``ENDS`` lowest and the ``ENDS`` highest are kept, because they make the tail of a sum of signs
 what it is; all others are known by their power sums. Up to ``MOST_TERMS`` rewards that is all of them. Rewards that take
@@ -50,11 +50,11 @@ DOMINANCE = 16.0
 # Levels below this one are extrapolated from it and the second, along their normal quantiles.
 DEEPEST, DEEPEST_Z = 1e-7, 5.199337582
 SECOND_DEEPEST, SECOND_Z = 1e-6, 4.753424309
-# How a law is known.
+# How a distribution is known.
 STALE, FLAT, SMOOTH, WAVES, COINS = 0.0, 1.0, 2.0, 3.0, 4.0
 # The places of a row of ``SignMemory.laws``:
 #
-# KIND: how the law is known.
+# KIND: how the distribution is known.
 # UNIT: the largest term. ALONE: the same where that term outweighs the others together, else 0.
 # SCALE, TOTAL: standard deviation and largest value of the sum, without a term that stands alone.
 # C0 to C3: coefficients of Cornish and Fisher's expansion.
@@ -78,7 +78,7 @@ class SignMemory(NamedTuple):
     rests: Numbers  # a reward in the middle, then sums of powers around it: of the rewards that are no ends, and of all
     values: Numbers  # how many different rewards there are, then up to four of them, then their counts
     laws: Memory  # how the quantile function is known
-    tables: Memory  # the waves of the law, or the probabilities of coins
+    tables: Memory  # the waves of the distribution, or the probabilities of coins
     scratch: Scratch
     room: Scratch  # for sums that are counted
 
@@ -99,7 +99,7 @@ def new_sign_memory(n_arms: int) -> SignMemory:
 
 @inlined
 def add_reward(pulls: NDArray[np.int64], memory: SignMemory, arm: int, reward: float) -> None:
-    """Take in a reward; the law is worked out when it is asked for."""
+    """Take in a reward; the distribution is worked out when it is asked for."""
     count_reward(pulls, memory, arm, reward)
     keep(memory.ends[arm], memory.rests[arm], pulls[arm] - 1, reward)
     count_value(memory.values[arm], reward)
@@ -167,7 +167,8 @@ def count_value(values: Floats, reward: float) -> None:
 
 @jitable
 def ripples(values: Floats, n: int) -> bool:
-    """Whether an arm's quantile may fall by more than a few thousandths where it should rise, as the level falls.
+    """Return whether an arm's quantile may fall by more than a few thousandths where it should rise, as the level
+    falls.
 
     What is counted does not, nor what Cornish and Fisher say. A series of waves does, by a few thousandths where rewards
     are spread out, and by up to a tenth where they take three or four values. (Where they crowd at few places without being
@@ -238,7 +239,9 @@ def expand_further(law: Floats, deviation: float, fourth: float, sixth: float) -
 
 @jitable
 def fit_smooth_law(law: Floats, rest: Floats, values: Floats, n: int, mean: float) -> None:
-    """Work out the law of more than MOST_TERMS rewards of which none has much weight; leave another law stale."""
+    """Work out the distribution of more than MOST_TERMS rewards of which none has much weight; leave another
+    distribution stale.
+    """
     if values[0] > MOST_VALUES or n > MOST_COINS:
         s2, s4, s6 = central_powers(mean - rest[0], n, rest[7], rest[8], rest[9], rest[10], rest[11], rest[12])
         square = s2 * s2
@@ -260,7 +263,7 @@ def fit_smooth_law(law: Floats, rest: Floats, values: Floats, n: int, mean: floa
 
 @jitable
 def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
-    """Work out the law of ``(1/n) sum +-(y_i - mean)``, in units of its largest term."""
+    """Work out the distribution of ``(1/n) sum +-(y_i - mean)``, in units of its largest term."""
     ends, law, values = memory.ends[arm], memory.laws[arm], memory.values[arm]
     terms, counts = memory.scratch[3], memory.scratch[4]
     n_terms = min(n, MOST_TERMS)
@@ -326,7 +329,7 @@ def fit_law(memory: SignMemory, arm: int, n: int, mean: float) -> None:
     if values[0] == 2.0 and MOST_LISTED < n <= MOST_COINS:
         few = int(min(values[1 + MOST_VALUES], values[2 + MOST_VALUES]))
         fit_coins(few, n - few, memory.tables[arm])
-        law[KIND] = COINS  # last: a call that is interrupted leaves the law to be fitted
+        law[KIND] = COINS  # last: a call that is interrupted leaves the distribution to be fitted
     else:
         for i in range(n_terms):
             terms[i] = ((values[1 + i] if is_few_valued else ends[i]) - mean) / farthest
@@ -384,7 +387,7 @@ def smooth_quantile(law: Floats, z: float) -> float:
 
 @jitable
 def lumpy_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: float, z: float) -> float:
-    """:func:`law_quantile` where the law is not smooth."""
+    """:func:`law_quantile` where the distribution is not smooth."""
     law = memory.laws[arm]
     if law[KIND] == STALE:
         fit_law(memory, arm, n, mean)
@@ -400,7 +403,7 @@ def lumpy_quantile(memory: SignMemory, arm: int, n: int, mean: float, level: flo
                 law[COUNTED] = counted_quantile(memory, arm, n, mean, nonzero, level)
                 law[RANK] = side
             return law[COUNTED]
-    # The law is symmetric.
+    # The distribution is symmetric.
     sign = 1.0
     if level > 0.5:
         sign = -1.0
@@ -450,7 +453,7 @@ def two_value_quantile(law: Floats, values: Floats, table: Floats, n: int, level
 
 @jitable
 def upper_quantile(law: Floats, waves: Floats, level: float, z: float) -> float:
-    """The quantile of a law that is not counted, at a level of at most 1/2."""
+    """The quantile of a distribution that is not counted, at a level of at most 1/2."""
     if level >= 0.5:
         return 0.0
     top = law[SCALE] * z
@@ -471,11 +474,11 @@ def inverted(law: Floats, waves: Floats, level: float, start: float) -> float:
 
 @inlined
 def main_bound(laws: Floats, arm: int, total: float) -> float:
-    """What :func:`law_quantile` does not exceed, cheaply, at the level of ``total``; infinite while a law must be fitted.
+    """Cheap upper limit of :func:`law_quantile` at the level of ``total``; infinite while a distribution must be fitted.
 
     A sum of signs has a tail of at most ``TAIL_FACTOR`` times that of a normal variable of its variance: Bentkus and
     Dzindzalieta, A tight Gaussian bound for weighted sums of Rademacher random variables, Bernoulli 21, 2015. The expansion
-    of a smooth law rises with the normal quantile.
+    of a smooth distribution rises with the normal quantile.
     """
     law = laws[arm]
     if law[KIND] == STALE:
@@ -486,12 +489,12 @@ def main_bound(laws: Floats, arm: int, total: float) -> float:
         bound = smooth_quantile(law, quantile_bound(NORMAL_STEPS, 1.0, total))
     else:
         z = quantile_bound(TAIL_STEPS, TAIL_FACTOR, total)
-        # A hundredth more, for the errors of the normal quantile and of a blurred law.
+        # A hundredth more, for the errors of the normal quantile and of a blurred distribution.
         bound = 1.01 * (law[ALONE] + min(law[TOTAL], law[SCALE] * z))
     return bound
 
 
 def quantile_source(memory: SignMemory, arm: int, n: int, level: float) -> str:
-    """How :func:`law_quantile` knows the quantile of an arm with ``n`` rewards, in a word."""
+    """Source from which :func:`law_quantile` has the quantile of an arm with ``n`` rewards, in a word."""
     is_listed = n <= MOST_LISTED or (n <= MOST_TERMS and extreme_rank(n, level) <= MOST_COUNTED)
     return "counted" if is_listed or (memory.values[arm][0] <= 2.0 and n <= MOST_COINS) else "fitted"

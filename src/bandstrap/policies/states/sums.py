@@ -1,4 +1,4 @@
-"""What a policy that looks at means alone remembers of an arm: count and sum of rewards.
+"""Memory of a policy that uses means alone: count and sum of rewards.
 
 ``moments.py`` is the same with the spread of the rewards.
 """
