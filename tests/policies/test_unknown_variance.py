@@ -70,3 +70,11 @@ def test_an_arm_of_equal_rewards_is_left_unless_it_leads():
         assert policy.weights() == {0: 0.0, 1: 1.0}
         policy.update([1] * 3, [-2.0, -2.5, -2.25])
         assert policy.weights()[0] > 0
+
+
+def test_an_arm_of_which_a_discount_leaves_little_is_not_the_likelier_the_worse_it_is():
+    policy = MEDUnknownVariance(arms=["good", "bad"], discount=0.5, epoch_length=10, rng=0)
+    policy.update(["bad"] * 4, [0.0, 0.1, 0.2, 0.1])
+    policy.update(["good"] * 60, [5.0, 5.1] * 30)
+    assert policy._state.shown_weights[1] < 1
+    assert policy.weights() == {"good": 0.5, "bad": 0.5}

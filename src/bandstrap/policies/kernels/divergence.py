@@ -88,10 +88,11 @@ def evidence_below(state: Moments, arm: int, best: float) -> float:
 
     ``1/2 log(1 + gap^2/s^2)`` is the least divergence of ``N(ybar, s^2)`` from a normal one of mean ``best``. Times
     ``n - 2`` the mean of ``exp(evidence)`` against the true mean is finite; times ``n - 1`` or ``n`` it is not.
+    Of fewer than two rewards, which is what a discount may leave of more, there is no evidence.
     """
     n = state.pulls[arm]
     gap = best - state.means[arm]
     if gap <= 0.0:
         return 0.0
     squares = state.squares[arm]
-    return 0.5 * (n - 2) * math.log1p(n * gap * gap / squares) if squares > 0.0 else math.inf
+    return 0.5 * max(n - 2.0, 0.0) * math.log1p(n * gap * gap / squares) if squares > 0.0 else math.inf
