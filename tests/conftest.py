@@ -3,6 +3,7 @@
 A warning is an error with the versions of ``requirements-dev.lock``: what newer or older libraries warn of is not ours.
 """
 
+import gc
 import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,6 +24,13 @@ def is_locked() -> bool:
         return all(version(name) == pin for name, pin in pins)
     except PackageNotFoundError:
         return False
+
+
+def pytest_collection_finish(session):
+    """Keep the garbage collector from all that was imported and collected: a compiler makes it look often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_configure(config):

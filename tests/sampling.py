@@ -25,6 +25,9 @@ POLICY_KINDS = (
     "subsample_duels",
     "studentized_ucb",
 )
+# Of these kinds, those whose live policies are tried as machine code too, which takes longer to compile than to test:
+# sums, a history, and a round of duels.
+COMPILED_KINDS = ("ucb1", "giro", "subsample_duels", "lin_ucb")
 # A width in closed form, replicates that stream, and known actions whose perturbed rewards are drawn.
 LINEAR_KINDS = ("lin_ucb", "linear_bootstrapped_ucb", "linear_phe")
 
@@ -47,6 +50,18 @@ def telling(
             for one, is_telling in zip(sets, kept, strict=True)
         ],
         **options,
+    )
+
+
+def either_way(cases: Iterable[Any], keep: Collection[Any], ident: Callable[[Any], str]) -> Any:
+    """``telling`` for a ``case``, ``(name, options)``, and ``compiled``: a live policy in plain Python, or machine code.
+
+    Of the cases to keep, those of ``COMPILED_KINDS`` are kept as machine code.
+    """
+    ways = [(case, compiled) for case in cases for compiled in (False, True)]
+    sets = [pytest.param(*way, id=f"{ident(way[0])}-{'compiled' if way[1] else 'plain'}") for way in ways]
+    return telling(
+        ("case", "compiled"), sets, lambda case, compiled: case in keep and (not compiled or case[0] in COMPILED_KINDS)
     )
 
 

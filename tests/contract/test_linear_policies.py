@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bandstrap
+import sampling
 from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.engine.simulator.play import Game, compiled_play, play
 from bandstrap.engine.simulator.simulate import simulate
@@ -57,6 +58,7 @@ OTHERS = [case for case in CASES if case not in TELLING]
 each_policy = each("name", sorted(LINEAR_POLICIES))
 every_case = telling("case", CASES, TELLING.__contains__, ids=ident)
 every_form = telling("case", CASES + FORMS, TELLING.__contains__, ids=ident)
+every_case_either_way = sampling.either_way(CASES, TELLING, ident)
 # A live policy in plain Python, and as machine code.
 either_way = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 both_kinds = pytest.mark.parametrize("contextual", [False, True], ids=["fixed", "contextual"])
@@ -290,8 +292,7 @@ def test_every_field_of_a_state_says_what_it_is(case):
     check_declarations(lambda capacity: make(case).make_state(3, capacity, np.random.default_rng(0)))
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_choice_changes_no_fact_and_needs_nothing_that_is_not_saved(case, compiled):
     sets, tape = game(contextual=True, seed=4)
     policy, forgetful = (make(case, rng=3, compiled=compiled) for _ in range(2))
@@ -308,8 +309,7 @@ def test_a_choice_changes_no_fact_and_needs_nothing_that_is_not_saved(case, comp
     assert written(forgetful) == written(policy)
 
 
-@either_way
-@every_case
+@every_case_either_way
 @each("at", [0, 15, 16, 17, 40])
 def test_a_copy_goes_on_as_the_original_would(case, at, compiled):
     sets, tape = game(contextual=True, seed=2)
@@ -324,8 +324,7 @@ def test_a_copy_goes_on_as_the_original_would(case, at, compiled):
     assert snapshot(policy) == snapshot(twin)
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_room_for_observations_grows_online(case, compiled):
     sets, tape = game(contextual=True, seed=4)
     policy = make(case, rng=1, compiled=compiled)
@@ -341,9 +340,8 @@ def test_room_for_observations_grows_online(case, compiled):
     assert same_states(policy._state, played(make(case), sets, tape, seed=1)[1])
 
 
-@either_way
 @both_kinds
-@every_case
+@every_case_either_way
 def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case, contextual, compiled):
     sets, tape = game(contextual=contextual, seed=6)
     gains, costs = make(case, rng=4), make(case, rng=4, direction="min", compiled=compiled)

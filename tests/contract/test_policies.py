@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import bandstrap
+import sampling
 from bandstrap.basics.calls import parse_call
 from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.engine.simulator.play import Game, compiled_play, play
@@ -132,10 +133,12 @@ every_policy = telling("name", sorted(POLICIES), POLICY_KINDS)
 either_policy = pytest.mark.parametrize("name", ["ucb1", "bernoulli_ts"])
 every_case = telling("case", CASES, TELLING.__contains__, ids=ident)
 # Tsallis-INF divides a loss by the probability of its draw, which depends on the other arms.
-every_case_that_learns_of_each_arm_alone = telling(
-    "case", [case for case in CASES if case[0] != "tsallis_inf"], TELLING.__contains__, ids=ident
+every_case_that_learns_of_each_arm_alone = sampling.either_way(
+    [case for case in CASES if case[0] != "tsallis_inf"], TELLING, ident
 )
 every_form = telling("case", CASES + FORMS, TELLING.__contains__, ids=ident)
+every_case_either_way = sampling.either_way(CASES, TELLING, ident)
+every_form_either_way = sampling.either_way(CASES + FORMS, TELLING, ident)
 # For what is quick, in plain Python.
 each_case = each("case", CASES, ids=ident)
 each_form = each("case", CASES + FORMS, ids=ident)
@@ -240,8 +243,7 @@ def same_snapshot(one, other) -> bool:
 # --- one formula, four ways: played on a tape or live, in plain Python or compiled --------------------------------------
 
 
-@either_way
-@every_form
+@every_form_either_way
 def test_online_choices_are_those_of_compiled_play_with_the_same_stream(case, compiled):
     tape = make_tape()
     choices, state, rng = played(make(case), tape)
@@ -285,8 +287,7 @@ def play_online_late(policy: Policy, tape: np.ndarray, seed: int = 5, horizon: i
     )
 
 
-@either_way
-@every_form
+@every_form_either_way
 def test_online_choices_are_those_of_play_when_rewards_are_late(case, compiled):
     tape = make_tape(4, seed=2)
     choices, state, rng = played_late(make(case), tape)
@@ -341,8 +342,7 @@ def test_a_policy_chooses_once_the_initial_rewards_of_every_arm_are_there(case):
     assert policy._turns.waiting == handed
 
 
-@either_way
-@every_case
+@every_case_either_way
 @each("seed", [3, 4])
 def test_rewards_with_many_ties_are_played_alike_too(case, seed, compiled):
     tape = np.round(make_tape(5, seed=seed))
@@ -405,16 +405,14 @@ def test_ties_go_to_the_first_in_the_order_drawn_at_the_start(case):
     assert started == {0, 1, 2, 3}  # an arm is missing with probability 4 (3/4)^40 = 4e-5
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_one_arm_is_always_pulled(case, compiled):
     assert played(make(case), make_tape(1), horizon=50)[0].tolist() == [0] * 50
     online = make(case, arms=["only"], rng=0, compiled=compiled)
     assert play_online(online, make_tape(1), 30) == ["only"] * 30
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_thousand_arms(case, compiled):
     tape = make_tape(1000, 20)
     choices = played(make(case), tape, horizon=1015)[0]
@@ -425,8 +423,7 @@ def test_a_thousand_arms(case, compiled):
     assert online.select() == choices[1000]
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_late_rewards_hand_out_each_arm_once_first_and_never_crash(case, compiled):
     rng = np.random.default_rng(2)
     policy = make(case, arms=list("abcd"), rng=3, compiled=compiled)
@@ -459,8 +456,7 @@ def test_a_reward_that_was_never_asked_for_is_taken_in(case):
 # --- the online object ------------------------------------------------------------------------------------------------
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_copy_goes_on_as_the_original_would(case, compiled):
     tape = make_tape(seed=2)
     policy = make(case, arms=3, rng=1, compiled=compiled)
@@ -522,8 +518,7 @@ def test_a_policy_that_was_saved_goes_on_as_machine_code_and_back(case):
         assert written(policy) == written(plain)
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_policy_whose_arms_came_and_went_is_saved_whenever(case, compiled):
     tape = make_tape(4, seed=6)
     policy = make(case, arms=["a", "b"], rng=1, compiled=compiled)
@@ -552,8 +547,7 @@ def test_every_field_of_a_state_says_what_it_is(case):
     check_declarations(lambda capacity: make(case).make_state(3, capacity, np.arange(3)))
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_choice_changes_no_fact_and_needs_nothing_that_is_not_saved(case, compiled):
     tape = make_tape(5, seed=7)
     for rewards in (tape, np.round(4 * tape) / 4):
@@ -603,8 +597,7 @@ def test_a_policy_that_was_saved_goes_on_in_another_process(tmp_path):
         assert bandstrap.load(tmp_path / f"{number}.json").to_dict() == saved, CASES[number]
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_batch_of_rewards_equals_one_by_one(case, compiled):
     rng = np.random.default_rng(0)
     arms, rewards = rng.integers(0, 3, 50), rng.integers(0, 257, 50) / 256
@@ -627,8 +620,7 @@ def test_an_empty_batch_changes_nothing(case):
     assert same_snapshot(snapshot(policy), before)
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_costs_in_the_min_direction_are_rewards_in_the_max_direction(case, compiled):
     tape = make_tape(seed=6)
     gains = make(case, arms=3, rng=4)

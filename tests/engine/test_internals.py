@@ -17,6 +17,7 @@ from bandstrap.engine.simulator.play import Game, compiled_play, play
 from bandstrap.errors import CacheWarning
 from bandstrap.policies import UCB1
 from interpreter import printed
+from sampling import telling
 
 PACKAGE = Path(bandstrap.__file__).parent
 COMPILER = PACKAGE / "engine" / "compiler"
@@ -191,7 +192,8 @@ def live_choices(flag):
     return choices, policy
 
 
-@pytest.mark.parametrize("feature", WITHOUT)
+# The test below it goes without all of them at once.
+@telling("feature", WITHOUT, ["handle"])
 def test_play_goes_on_without_a_feature_with_one_warning_and_the_same_numbers(feature, monkeypatch, tmp_path):
     from numba import config
 

@@ -10,7 +10,7 @@ from bandstrap.errors import InvalidInput
 from bandstrap.live import fold
 from command_line import runner
 from live.checkout import make
-from sampling import exhaustive
+from sampling import telling
 
 # Leaves a mark where it is run.
 EVIL = """
@@ -167,12 +167,12 @@ TEXTS = ("", "{", "null", "[]", "3", '"x"', "{}", '{"format": 1}', '{"format": 2
 LINEAR = {"policy": "lin_ucb:dimension=2", "arms": None, "burn_in": None}
 
 
-@pytest.mark.parametrize("options", [{}, pytest.param(LINEAR, marks=exhaustive)])
-def test_a_damaged_definition_is_refused_in_a_sentence(tmp_path, run, evil, options):
+@telling(("options", "n_mutants"), [({}, 10), ({}, 60), (LINEAR, 60)], [({}, 10)])
+def test_a_damaged_definition_is_refused_in_a_sentence(tmp_path, run, evil, options, n_mutants):
     """Or makes another experiment, where it says something that may be said."""
     target, rng = tmp_path / "live.db", random.Random(7)  # noqa: S311 - no secret
     with make(target, window="1h", default_reward=0.0, **options) as experiment:
-        for text in (*TEXTS, *mutants(json.loads(experiment.row.definition), rng, 60), b"\xff", 3):
+        for text in (*TEXTS, *mutants(json.loads(experiment.row.definition), rng, n_mutants), b"\xff", 3):
             write(experiment, "UPDATE live_experiment SET definition = ?", text)
             words = ("--actions", "[[1, 0], [0, 1]]") if options else ()
             for command in (("decide", target, "checkout", *words), ("status", target, "checkout")):
@@ -184,7 +184,7 @@ def test_a_damaged_definition_is_refused_in_a_sentence(tmp_path, run, evil, opti
     assert not evil.exists()
 
 
-@pytest.mark.parametrize("options", [{}, {"policy": "bootstrapped_ts", "draws": 50}])
+@telling("options", [{}, {"policy": "bootstrapped_ts", "draws": 50}], [{}])
 def test_a_forged_snapshot_is_passed_over_or_a_state(target, evil, monkeypatch, options):
     experiment, snapshot = with_snapshot(target, monkeypatch, **options)
     rng = random.Random(8)  # noqa: S311 - no secret

@@ -420,7 +420,7 @@ def test_a_database_that_another_process_keeps_locked_is_told_and_one_that_is_le
 def test_while_another_transaction_holds_the_log_others_decide_and_reward(postgres, tmp_path, refresh):
     """Only who would append to it waits, and is told after a while."""
     target, path = postgres.new_database(), tmp_path / "worker.diary"
-    with live.create(target, "shop", timeout=2, **SHOP | {"refresh": refresh}) as experiment:
+    with live.create(target, "shop", timeout=PATIENCE, **SHOP | {"refresh": refresh}) as experiment:
         worker = Worker(experiment, path)
         worker.decide(5)
         with psycopg.connect(target) as holder:
@@ -428,9 +428,11 @@ def test_while_another_transaction_holds_the_log_others_decide_and_reward(postgr
             worker.reward(worker.owed)
             worker.decide(5)
             for call in (lambda: worker.call("refresh"), lambda: worker.change("pause", "c")):
+                experiment.store.timeout = 0.3
                 with pytest.raises(live.StoreError, match=SENTENCE) as failure:
                     call()
                 assert "locked" in str(failure.value)
+                experiment.store.timeout = PATIENCE
             worker.decide(5)
             worker.reward(worker.owed)
         worker.change("pause", "c")

@@ -17,6 +17,7 @@ from bandstrap.live.store import Store
 from live.checkout import make
 from live_rows import add, new_experiment
 from pages import ROOT, blocks
+from sampling import exhaustive
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and modes are those of Unix")
 
@@ -170,6 +171,7 @@ def test_a_restored_file_keeps_its_log(tmp_path):
 
 
 @posix
+@exhaustive
 def test_the_commands_of_the_page_run_in_a_shell(tmp_path, postgres):
     """docs/howto/backup.md, from its first block to its last."""
     first, last = postgres.new_database(), postgres.new_database()

@@ -80,6 +80,7 @@ def resume(process):
         os.kill(process.pid, signal.SIGCONT)
 
 
+@exhaustive
 def test_a_worker_that_is_stopped_at_any_statement_stops_nobody(postgres, tmp_path, monkeypatch):
     """Others decide and reward meanwhile; a lock that were waited for would be held for minutes."""
     monkeypatch.setattr(fold, "FEWEST_ENTRIES", 1)
@@ -172,7 +173,7 @@ def test_whoever_is_stopped_at_some_statement_costs_nothing(tmp_path, noting):
     """A file of SQLite: others go on, or are told in time; reading works; afterwards all is there once."""
     target = str(tmp_path / "live.db")
     note = lambda number: noting(f"pauses at statements ({kind_of(target)})", number)  # noqa: E731
-    refused, n_stopped = stop_everywhere(target, tmp_path, range(1, 40, 5), note)
+    refused, n_stopped = stop_everywhere(target, tmp_path, range(1, 40, 9), note)
     assert 0 < refused < n_stopped
 
 
@@ -257,18 +258,18 @@ def test_a_server_that_is_frozen_is_told_in_time(postgres):
         )
         for call in calls:
             os.kill(backend, signal.SIGSTOP)
-            store.timeout = 0.5
+            store.timeout = 0.2
             try:
                 began = time.monotonic()
-                with pytest.raises(live.StoreError, match=r"the server does not answer \(timeout 0.5 s\)\.$"):
+                with pytest.raises(live.StoreError, match=r"the server does not answer \(timeout 0.2 s\)\.$"):
                     call()
-                assert 0.5 <= time.monotonic() - began < PATIENCE
+                assert 0.2 <= time.monotonic() - began < PATIENCE
             finally:
                 os.kill(backend, signal.SIGCONT)
             store.timeout = PATIENCE
             ((backend,),) = store.ask("SELECT pg_backend_pid()")
         postgres.process.send_signal(signal.SIGSTOP)
-        store.timeout = 0.5
+        store.timeout = 0.2
         try:
             store.close()
             with pytest.raises(live.StoreError, match="timeout"):
@@ -284,14 +285,14 @@ def test_a_server_that_is_frozen_is_told_in_time(postgres):
 def test_reports_may_take_longer_than_calls(postgres):
     with make(postgres.new_schema()) as experiment:
         decision, store, slow = experiment.decide(), experiment.store, "SELECT 1 FROM pg_sleep(30)"
-        store.timeout = 0.5
-        assert store.ask("SELECT 1 FROM pg_sleep(1)") == [(1,)]
+        store.timeout = 0.2
+        assert store.ask("SELECT 1 FROM pg_sleep(0.4)") == [(1,)]
         for writes, words in ((False, "does not answer"), (True, "took too long")):
-            with pytest.raises(live.StoreError, match=f"{words} \\(timeout 0.5 s\\)"):
+            with pytest.raises(live.StoreError, match=f"{words} \\(timeout 0.2 s\\)"):
                 store._run(lambda: store._ask(slow), writes=writes)
         with psycopg.connect(store._url) as holder:
             holder.execute("LOCK TABLE live_reward IN EXCLUSIVE MODE")
-            with pytest.raises(live.StoreError, match=r"another transaction keeps it locked \(timeout 0.5 s\)"):
+            with pytest.raises(live.StoreError, match=r"another transaction keeps it locked \(timeout 0.2 s\)"):
                 experiment.reward(decision.id, 1.0)
 
 

@@ -14,6 +14,7 @@ import pytest
 from bandstrap import live
 from bandstrap.live.database import ReadOnly, StoreError
 from live.checkout import make
+from sampling import telling
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "rights.md"
 posix = pytest.mark.skipif(os.name != "posix", reason="modes of files are those of Unix")
@@ -90,8 +91,10 @@ def read_as_another(target, folder):
 
 
 @posix
-@pytest.mark.parametrize(
-    ("protect", "closed"), [("file", True), ("file", False), ("folder", True), ("both", True), ("both", False)]
+@telling(
+    ("protect", "closed"),
+    [("file", True), ("file", False), ("folder", True), ("both", True), ("both", False)],
+    [("file", True), ("both", False)],
 )
 def test_a_file_that_may_only_be_read(protect, closed):
     with tempfile.TemporaryDirectory() as name:

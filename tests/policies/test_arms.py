@@ -13,8 +13,7 @@ from bandstrap.errors import InvalidInput
 from contract.test_policies import (
     CASES,
     either_policy,
-    either_way,
-    every_case,
+    every_case_either_way,
     every_case_that_learns_of_each_arm_alone,
     ident,
     make,
@@ -25,7 +24,7 @@ from contract.test_policies import (
 from policies.own_policies import Failing, Sorted
 from policies.test_available import known
 from policies.test_journal import spread, steps_of
-from sampling import each
+from sampling import each, either_way, telling
 
 N_ARMS = 4
 
@@ -49,7 +48,6 @@ def tell(policy, observed, start=0):
 # --- add_arm ------------------------------------------------------------------------------------------------------------
 
 
-@either_way
 @every_case_that_learns_of_each_arm_alone
 def test_an_arm_that_is_added_is_as_if_it_had_always_been_there(case, compiled):
     before, after = events()
@@ -164,7 +162,7 @@ def test_a_label_that_cannot_be_is_refused_with_nothing_changed(name, label, mes
 
 
 @each("case", [("ucb1", {}), ("bootstrapped_ts", {"n_replicates": 20}), ("giro", {})], ids=str)
-@each("compiled", [False, True])
+@telling("compiled", [False, True], [False])
 def test_an_arm_is_there_or_it_is_not_when_a_call_is_interrupted(case, compiled):
     start = make(case, arms=3, rng=2, compiled=compiled)
     tell(start, events()[0][:20])
@@ -217,8 +215,7 @@ def test_a_copy_has_the_labels_themselves():
 # --- retire -------------------------------------------------------------------------------------------------------------
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_an_arm_that_is_retired_is_as_if_it_were_never_available(case, compiled):
     before, after = events()
     masked = make(case, arms=N_ARMS, rng=7, compiled=compiled)
@@ -299,8 +296,7 @@ NEW_ARM_CASES = [
 ]
 
 
-@either_way
-@each("case", NEW_ARM_CASES, ids=str)
+@either_way(NEW_ARM_CASES, NEW_ARM_CASES, str)
 def test_a_new_arm_with_late_rewards_does_not_take_all_decisions(case, compiled):
     """Were it waited for, these would be 900 of 900."""
     policy = make(case, arms=["a", "b"], rng=0, compiled=compiled)

@@ -14,8 +14,8 @@ from bandstrap.policies.states.fields import declared_leaves
 from contract.test_policies import (
     arrays,
     either_policy,
-    either_way,
     every_case,
+    every_case_either_way,
     every_case_that_learns_of_each_arm_alone,
     make,
     make_tape,
@@ -78,8 +78,7 @@ def choice_without_others(case, observed, order, arms, seed):
     return arms[int(chosen)]
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_a_choice_among_some_is_that_of_a_policy_without_the_others(case, compiled):
     observed = game()
     policy = told(case, observed, compiled)
@@ -129,8 +128,7 @@ def test_what_was_worked_out_from_some_arms_does_not_serve_for_all(name):
             quiet.update(arm, reward)
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_all_arms_are_what_no_arms_mean(case, compiled):
     observed = game()
     one, other = told(case, observed, compiled), told(case, observed, compiled)
@@ -160,7 +158,6 @@ def test_machine_code_chooses_among_some_arms_as_plain_python_does(case):
         assert one[key][..., :width].tobytes() == other[key][..., :width].tobytes(), key
 
 
-@either_way
 @every_case_that_learns_of_each_arm_alone
 def test_a_choice_among_some_arms_changes_nothing_that_was_learned(case, compiled):
     """Two policies that learn the same, of which one is asked for some arms all the while, choose alike in the end."""

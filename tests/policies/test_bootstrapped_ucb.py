@@ -91,7 +91,7 @@ def drawn(mode: str, sample, shared: Shared, size: int, seed: int, **options) ->
 CELLS = len(SIZES) * len(REWARDS) * 2
 
 
-@telling("n", SIZES, (8, 25))
+@telling("n", SIZES, [8])
 def test_resampled_and_literal_order_statistics_have_the_same_law(n, record_property):
     # 96 cells over all n, 1e-4 together (Bonferroni). With 1500 draws per side a mean that is off by a third of a standard
     # deviation, or a spread by a half, is seen in each cell with probability 0.99.
@@ -681,7 +681,7 @@ def test_the_largest_index_of_those_not_retired_is_selected_next(mode, place):
         policy.update(arm, rng.normal())
 
 
-@each(("mode", "interpolate"), WAYS)
+@telling(("mode", "interpolate"), WAYS, [("streaming", False)])
 def test_bounds_of_machine_code_are_those_of_plain_python(mode, interpolate):
     compiled, plain = (live(mode, interpolate=interpolate, compiled=compiled) for compiled in (True, False))
     assert compiled.bounds() == plain.bounds()

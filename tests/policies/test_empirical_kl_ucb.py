@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from bandstrap.bounds.empirical_kl import solve_dual
+from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.empirical_kl_ucb import EmpiricalKLUCB, optimistic_index, solve_arm
 from bandstrap.policies.kernels.schedule import exploration
@@ -66,7 +67,7 @@ def test_lazy_choices_are_those_of_solving_every_arm_in_every_round(law, seed):
         tape, upper = rng.normal([[0.0], [0.2], [0.3]], 0.5, (3, horizon)), 5.0
     else:
         tape, upper = (rng.random((3, horizon)) < [[0.5], [0.4], [0.55]]).astype(float), 1.0
-    choices = choices_on(EmpiricalKLUCB(upper=upper), tape)
+    choices = choices_on(EmpiricalKLUCB(upper=upper), tape, play)
     pulls = np.ones(len(tape), dtype=int)
     for t in range(len(tape) + 1, horizon + 1):
         indices = np.array([solve_dual(tape[k, :n], upper, math.log(t) / n, -math.inf)[0] for k, n in enumerate(pulls)])

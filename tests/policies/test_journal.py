@@ -59,7 +59,6 @@ TELLING = [
     ("giro", {"compiled": True}),
     ("lin_ucb", {}),
     ("linear_bootstrapped_ucb", {"quantile": "streaming"}),
-    ("linear_bootstrapped_ucb", {"quantile": "streaming", "compiled": True}),
 ]
 every_case = telling("case", CASES + LINEAR_CASES, TELLING.__contains__, ids=ident)
 
@@ -348,7 +347,7 @@ def interrupt(policy, *observations):
         policy.update(*observations)
 
 
-@each("compiled", [False, True])
+@telling("compiled", [False, True], [False])
 @each("pulls", [5, 31, 32, 40])
 def test_a_batch_that_is_interrupted_is_taken_back_however_many_rewards_an_arm_has(pulls, compiled):
     # Rows of the first 32 rewards rest once they are full, and others do not.

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.rds import RDS, beats
 from naive import resampling_policies as naive
@@ -48,7 +49,7 @@ def test_equal_rewards_below_the_leader_still_win_sometimes():
 
 def test_choices_do_not_change_when_rewards_are_scaled():
     tape = np.random.default_rng(2).normal(0, 1, (4, 300))
-    assert choices_on(RDS(), tape).tolist() == choices_on(RDS(), 2.0**20 * tape).tolist()
+    assert choices_on(RDS(), tape, play).tolist() == choices_on(RDS(), 2.0**20 * tape, play).tolist()
 
 
 def test_a_known_bound_is_a_range():

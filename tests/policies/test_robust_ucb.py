@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bandstrap.engine.simulator.play import play
 from bandstrap.errors import InvalidInput
 from bandstrap.policies.robust_ucb import RobustUCB, learn, prepare, score
 from naive import policies
@@ -49,7 +50,7 @@ def test_choices_are_those_of_the_naive_index(estimator, seed):
     horizon = 150
     tape = heavy((3, horizon), seed)
     policy = RobustUCB(estimator=estimator, moment=0.5)
-    choices = choices_on(policy, tape, order=[2, 0, 1])
+    choices = choices_on(policy, tape, play, [2, 0, 1])
     slow, _ = policies.play(lambda y, t: ORACLES[estimator](y, t, 1.0, 0.5), tape, horizon, [2, 0, 1])
     assert choices.tolist() == slow
 

@@ -10,7 +10,7 @@ from scipy import stats
 from bandstrap import BootstrappedTS, EpsilonGreedy, LinearTS, MaillardSampling, MEDUnknownVariance, UniformRandom
 from bandstrap.errors import InvalidInput
 from contract import test_linear_policies as linear
-from contract.test_policies import either_policy, either_way, every_case, every_form, make
+from contract.test_policies import either_policy, either_way, every_case, every_case_either_way, every_form, make
 from policies.own_policies import Fading, Sorted, UndeclaredFading
 from policies.test_available import game, known, told
 from sampling import each, telling
@@ -94,8 +94,7 @@ def assert_follow(counts, weights):
     assert stats.chisquare(found, found.sum() * shares).pvalue > SIGNIFICANCE
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_weights_change_nothing_and_depend_on_state_and_generator_alone(case, compiled):
     policy = told(case, game(), compiled)
     policy.select()
@@ -117,8 +116,7 @@ def test_machine_code_weighs_as_plain_python_does(case):
         assert plain.weights(15, available=available, rng=1) == compiled.weights(15, available=available, rng=1)
 
 
-@either_way
-@every_case
+@every_case_either_way
 def test_the_first_draw_is_the_next_choice(case, compiled):
     policy = told(case, close_game(), compiled)
     for available in (None, [0, 2, 4], [3]):
@@ -280,8 +278,7 @@ def told_linear(case, compiled=False):
     return policy
 
 
-@either_way
-@linear.every_case
+@linear.every_case_either_way
 def test_weights_of_actions_are_the_law_of_select(case, compiled):
     """300 choices against 300: a share that is off by 0.32 is seen with probability 0.99 or more."""
     if case == ("linear_bootstrapped_ucb", {}):  # few resamples, so that chance decides
@@ -300,8 +297,7 @@ def test_weights_of_actions_are_the_law_of_select(case, compiled):
         assert (weights < 1.0).all()
 
 
-@either_way
-@linear.every_case
+@linear.every_case_either_way
 def test_weights_before_the_first_reward(case, compiled):
     policy = linear.make(case, rng=3, compiled=compiled)
     weights = policy.weights(ACTIONS, 1)

@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import httpx
-import pytest
 
 from pages import ROOT
+from sampling import telling
 from serve.processes import Service
 
 DEPLOY = ROOT / "deploy"
@@ -36,7 +36,7 @@ def from_unit():
     return shlex.split(settings["ExecStart"]), variables, None
 
 
-@pytest.mark.parametrize("read", [from_dockerfile, from_unit])
+@telling("read", [from_dockerfile, from_unit], [from_dockerfile])
 def test_what_is_deployed_starts_answers_and_ends(read, tmp_path):
     (start, *command), variables, check = read()
     assert start.endswith("bandstrap")

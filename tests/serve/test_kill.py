@@ -41,7 +41,7 @@ def kill_often(tmp_path, n_kills, seed):
 
 
 def test_a_service_that_is_killed_under_load_has_stored_what_it_answered(tmp_path):
-    assert kill_often(tmp_path, 2, seed=1) >= 40
+    assert kill_often(tmp_path, 1, seed=1) >= 20
 
 
 @pytest.mark.exhaustive

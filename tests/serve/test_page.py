@@ -21,6 +21,7 @@ let found = null;
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 def test_the_page_can_be_followed(tmp_path):
     with socket.socket() as free:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
+from bandstrap.engine.compiler.collecting import collecting_seldom
 from bandstrap.engine.compiler.compiled import compiled, in_a_sentence
 from bandstrap.engine.compiler.identity import identify
 from bandstrap.engine.compiler.kernel import Kernel, compiled_as
@@ -124,6 +125,7 @@ class Machine:
         kernel.forget_identity()
         with (
             in_a_sentence(kernel, label),
+            collecting_seldom(),
             announced(f"compiling {label} (ten seconds or so, the first time only)", after=1.0),
         ):
             from numba import config, types

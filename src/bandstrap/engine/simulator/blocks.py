@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import ChoiceArray, Floats
+from bandstrap.engine.compiler.collecting import collecting_seldom
 from bandstrap.engine.compiler.compiled import in_a_sentence
 from bandstrap.engine.compiler.kernel import Kernel
 from bandstrap.engine.compiler.locks import taking_turns
@@ -319,5 +320,5 @@ def warm_policy(policy: PolicyLike, environment: EnvironmentLike, *, is_late: bo
     params = policy.make_params(horizon)
     # Nothing is late so soon, or a policy might not come to choose.
     arrivals = AT_ONCE.arrivals(horizon, 0, 0) if is_late else None
-    with in_a_sentence(policy.kernel, policy.label), taking_turns():
+    with in_a_sentence(policy.kernel, policy.label), taking_turns(), collecting_seldom():
         play_policy(policy, params, tape, choices, np.random.default_rng(0), arrivals)
