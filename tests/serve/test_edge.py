@@ -9,6 +9,7 @@ import pytest
 from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live.elsewhere import DecisionElsewhere, Importer, published_weights
+from bandstrap.live.weights import is_held_out
 from pages import blocks
 
 KEYS = [*(f"key {i}" for i in range(300)), "é" * 30, "日本", "🙂", "a:b", "s1:x", '"', "\\", "x" * 500]
@@ -86,6 +87,13 @@ def test_what_is_decided_elsewhere_is_what_the_service_would_decide(experiment, 
     experiment.reward(stored[0].id, 0.5)
 
 
+def other_unit(experiment, unit):
+    """A unit that is held out if this one is."""
+    holdout = experiment.state.settings.holdout
+    is_held = [is_held_out(7, experiment.name, each, holdout) for each in (unit, *map(str, range(99)))]
+    return next(str(i) for i, one in enumerate(is_held[1:]) if one == is_held[0])
+
+
 def test_what_the_weights_do_not_give_is_refused_and_the_rest_stored(experiment):
     weights = published_weights(experiment)
     (right,) = python_decides(weights, [["right"]])
@@ -101,10 +109,11 @@ def test_what_the_weights_do_not_give_is_refused_and_the_rest_stored(experiment)
         DecisionElsewhere("new", None, right["arm"], newest + 1),
         DecisionElsewhere("new", None, right["arm"], -1),
         DecisionElsewhere("", None, right["arm"], newest),
+        DecisionElsewhere("right", other_unit(experiment, "right"), right["arm"], newest),
     ]
     first, *wrong = Importer(experiment).add(given)
     assert first.key == "right"
-    for refusal, parameter in zip(wrong, ("arm", "arm", "version", "version", "key"), strict=True):
+    for refusal, parameter in zip(wrong, ("arm", "arm", "version", "version", "key", "key"), strict=True):
         assert isinstance(refusal, InvalidInput)
         assert f"'{parameter}'" in str(refusal), refusal
     assert experiment.store.counts(experiment.row.id).decisions == n_before + 1

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live import fold
+from bandstrap.live.erasure import is_erased
 from bandstrap.live.experiment import Decision, Experiment
 from bandstrap.live.rows import DecisionRow
 from bandstrap.live.settings import Settings, check_text
@@ -118,7 +119,8 @@ class Importer:
         rows = list(planned.values())
         stored = experiment.store.add_decisions(experiment.row.id, rows, experiment.definition.settle, state.link)
         for place, found in zip(planned, stored, strict=True):
-            if (found.arm, found.version) == (planned[place].arm, version):
+            is_same_unit = found.unit == planned[place].unit or is_erased(found)
+            if (found.arm, found.version) == (planned[place].arm, version) and is_same_unit:
                 answers[place] = experiment._shown(found)
             else:
                 rule = "one under which no other decision is stored"

@@ -33,8 +33,8 @@ async def evaluate(request: Request, name: str) -> Response:
         body = await request.json()
         unit = hub.options.hide(unit_of(body))
         desk = await hub.desk(name)
-    except Problem as problem:
-        return failure(name, problem)
+    except (Problem, InvalidInput, StoreError) as error:
+        return failure(name, refused(error))
     (decision,) = await desk.decide([wish_of(desk, unit, body["context"], defer=False)])
     if isinstance(decision, Exception):
         return failure(name, refused(decision))
