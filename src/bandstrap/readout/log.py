@@ -308,7 +308,7 @@ def open_table(path: Path, rows: polars.LazyFrame, columns: LogColumns, is_parqu
 
 
 def are_dates(times: Floats) -> Bools:
-    """Check that times, in seconds since 1970, have a date."""
+    """Mask of the times, in seconds since 1970, that have a date."""
     return np.asarray((times >= DATES[0]) & (times <= DATES[1]))
 
 
