@@ -48,3 +48,12 @@ def test_modules_beside_a_file_come_first_and_libraries_and_this_package_are_lef
     found = [source.name for source in reachable(["beside", "scipy", "bandstrap.names", "nowhere_at_all"], tmp_path)]
     assert found == ["beside", "deeper", "deeper.inner", "deeper.sibling"]
     assert "beside" not in sys.modules
+
+
+def test_a_library_of_another_environment_is_neither_followed_nor_run(tmp_path, monkeypatch):
+    inner = tmp_path / "site-packages" / "far_library" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").write_text("")
+    (inner / "__init__.py").write_text("raise SystemExit('run to find out what it is')\n")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    assert reachable(["far_library.inner.something"], tmp_path / "elsewhere") == []

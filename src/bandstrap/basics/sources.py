@@ -135,10 +135,12 @@ def find_file(name: str, folder: Path | None = None) -> Path | None:
 
 @functools.cache
 def is_library(top: str) -> bool:
-    """Return whether a package is installed among the libraries."""
+    """Return whether a package is installed among the libraries: of this environment, a user, or one that it sees too."""
     origin = find_origin(top)
     folders = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return origin is not None and not folders.isdisjoint(origin.parents)
+    return origin is not None and any(
+        parent in folders or parent.name in ("site-packages", "dist-packages") for parent in origin.parents
+    )
 
 
 def find_origin(name: str) -> Path | None:
