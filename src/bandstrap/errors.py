@@ -9,6 +9,7 @@ is not kept on disk.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import warnings
@@ -77,6 +78,13 @@ def requirement(parameter: str, owner: str, rule: str, received: object) -> Inva
     """Build the one sentence every refusal is made of."""
     shown = shortened(str(received), LONGEST_RECEIVED)
     return InvalidInput(f"The '{parameter}' parameter of {owner} must be {rule}. Got {shown} instead.")
+
+
+def unknown(what: str, name: str, known: Collection[str], where: str = "") -> InvalidInput:
+    """Build the refusal of a name: the names that are nearest to it, or all where none is near."""
+    near = " or ".join(map(repr, difflib.get_close_matches(name.lower(), known)))
+    hint = f"did you mean {near}?" if near else f"known are {', '.join(map(repr, known))}."
+    return InvalidInput(f"unknown {what} {name!r}{where}; {hint}")
 
 
 def check_number(

@@ -12,7 +12,7 @@ from bandstrap.engine.simulator.simulate import check_horizon, named_policies
 from bandstrap.engine.simulator.tape import EnvironmentLike
 from bandstrap.environments import CONTEXTUAL_ENVIRONMENTS, ENVIRONMENTS
 from bandstrap.environments import own_file as own_environments
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, unknown
 from bandstrap.policies import CONTEXTUAL_POLICIES, LINEAR_POLICIES, POLICIES
 from bandstrap.policies.online import own_file as own_policies
 
@@ -37,8 +37,7 @@ def make(text: str, registry: dict[str, Any], kind: str) -> Any:
     call = parse_call(text, FIRST_OPTIONS)
     call = call._replace(name=OLD_NAMES.get(call.name, call.name))
     if call.name not in registry:
-        known = ", ".join(repr(name) for name in registry)
-        raise InvalidInput(f"unknown {kind} {call.name!r}; known are {known}.")
+        raise unknown(kind, call.name, registry)
     options = call.options
     if FIRST_OPTIONS.get(call.name) == INNER and isinstance(options.get(INNER), str):
         options = options | {INNER: make(options[INNER], registry, kind)}

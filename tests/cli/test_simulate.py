@@ -128,6 +128,7 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
     [
         ([], "needs a FILE or a --policy"),
         (["--policy", "nope"], "unknown policy 'nope'; known are 'aim', 'bernoulli_ts', "),
+        (["--policy", "Edgeworth"], "unknown policy 'Edgeworth'; did you mean 'edgeworth_ucb'?"),
         (["--policy", "ucb1:foo=1"], "error: UCB1 has no parameter 'foo'; it takes sigma, alpha, tau, horizon"),
         (["--policy", "ucb1:sigma=0"], "'sigma' parameter of UCB1 must be a finite number greater than 0"),
         (["--policy", "ucb1:sigma="], "is not of the form key=value"),

@@ -100,7 +100,7 @@ from bandstrap.engine.simulator.blocks import BLOCK_SIZE, PolicyLike, checked_ch
 from bandstrap.engine.simulator.feedback import Feedback
 from bandstrap.engine.simulator.own_file import anchored
 from bandstrap.engine.work.memory import bytes_of_result, check_memory
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, unknown
 from bandstrap.experiments.curves import CURVES, check_curve
 from bandstrap.experiments.grid import (
     NAME,
@@ -494,8 +494,7 @@ def make_bound(panel: Panel, curve: Curve, value: float | None) -> Call:
     """The call of a bound, once it has been tried on a sample of two."""
     call = parse_call(curve.bound or "")
     if call.name not in (*BOUNDS, *CURVES):
-        known = ", ".join(repr(name) for name in (*BOUNDS, "exact"))
-        raise InvalidInput(f"unknown bound {call.name!r}; known are {known}.")
+        raise unknown("bound", call.name, (*BOUNDS, *CURVES))
     if call.name in CURVES:
         check_curve(call, panel.distribution or "", panel.alpha)
     else:

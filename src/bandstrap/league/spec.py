@@ -38,7 +38,7 @@ from pydantic import Field, model_validator
 from bandstrap.basics.extras import is_installed
 from bandstrap.engine.simulator.feedback import Feedback, as_learned
 from bandstrap.engine.simulator.own_file import anchored
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, unknown
 from bandstrap.experiments.toml import Strict, TomlInteger, TomlNumber, check_names, placed, read_table
 from bandstrap.names import NAMED_ENVIRONMENTS, anchored_environment, make
 from bandstrap.policies import CONTEXTUAL_POLICIES, POLICIES
@@ -139,8 +139,7 @@ class League(Strict):
         worlds = {environment.name: environment for environment in self.environments}
         for name in environments:
             if name not in worlds:
-                known = ", ".join(repr(world) for world in worlds)
-                raise InvalidInput(f"unknown environment {name!r} of the league; known are {known}.")
+                raise unknown("environment", name, worlds, " of the league")
         members = {policy.name: policy for policy in self.policies}
         wanted = dict.fromkeys([*(policies or members), *also])
         return League(
