@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from bandstrap import UCB1
-from bandstrap.engine.compiler import machine
+from bandstrap.engine.compiler import collecting, machine
 from bandstrap.engine.compiler.collecting import SELDOM, collecting_seldom
 from sampling import each
 
@@ -47,6 +47,25 @@ def test_the_last_of_several_threads_puts_it_back():
     assert gc.get_threshold() == (SELDOM, 7, 8)
     done.set()
     thread.join()
+    assert gc.get_threshold() == (700, 7, 8)
+
+
+def test_a_collection_ends_an_abandoned_context_while_another_begins():
+    """As a collection may come at any moment, it may come where the lock is held by the same thread."""
+    gc.set_threshold(700, 7, 8)
+
+    def abandon_and_collect():
+        context = collecting_seldom()
+        context.__enter__()
+        context.itself = context  # so that a collection alone finds it
+        del context
+        with collecting._lock:
+            gc.collect()
+
+    thread = threading.Thread(target=abandon_and_collect, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
     assert gc.get_threshold() == (700, 7, 8)
 
 

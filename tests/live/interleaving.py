@@ -28,6 +28,10 @@ class Crash(BaseException):
     """The end of a worker, whose connection is gone."""
 
 
+class Over(BaseException):
+    """The end of a worker, because another one has failed."""
+
+
 class Turns:
     """Who runs: one thread at a time, drawn from those that can."""
 
@@ -47,7 +51,9 @@ class Turns:
         with self.changed:
             self.states[worker] = "ready"
             self.changed.notify_all()
-            assert self.changed.wait_for(lambda: self.states[worker] == "running", PATIENCE)
+            assert self.changed.wait_for(lambda: self.failures or self.states[worker] == "running", PATIENCE)
+            if self.failures:
+                raise Over
 
     def ask_in_turn(self, worker, store):
         """Let every statement of a store be one turn."""
@@ -99,10 +105,13 @@ class Turns:
                     self.clock += 1.0
                     self.states[self.rng.choice(ready)] = "running"
                     self.changed.notify_all()
-        if self.failures:
-            raise self.failures[0]
+            self.changed.notify_all()
+        for thread in threads:  # one left behind would keep its store locked, for which the next fork would wait
+            thread.join(PATIENCE)
         if self.server is not None:
             self.server.close()
+        if self.failures:
+            raise self.failures[0]
 
     def _settle(self):
         """Wait until every worker is ready, or waits for a lock, or is done."""
