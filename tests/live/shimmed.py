@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bandstrap import live
-from bandstrap.live import fold
+from bandstrap.live import fold, sqlite
 from bandstrap.live.sqlite import SqliteStore
 from live.disks import Shim
 from live.workers import SHOP, Worker, noted, step
@@ -17,17 +17,17 @@ NORMAL = {"refresh": 0, "draws": 20}
 
 
 def checkpoint_often(synchronous=None):
-    """Let the log of a file be written into the file every few transactions; it is a thousand pages otherwise."""
+    """Let the log of a file be copied into the file every few transactions."""
     opened = SqliteStore._new_connection
 
     def connect(store):
         connection = opened(store)
-        connection.execute("PRAGMA wal_autocheckpoint = 40")
         if synchronous is not None:
             connection.execute(f"PRAGMA synchronous = {synchronous}")
         return connection
 
     SqliteStore._new_connection = connect
+    sqlite.TRANSACTIONS = 12
     fold.FEWEST_ENTRIES = 10
 
 

@@ -146,7 +146,7 @@ def test_a_write_or_sync_that_fails_is_told_and_costs_nothing(shim, tmp_path, no
     folder = tmp_path / "disk"
     told, tried = map(int, run_shimmed(shim, "fail", folder, tmp_path / "trace", fault, times, 1, stride).split())
     assert tried > 60 / stride
-    assert told > tried / 2
+    assert told > tried / 4  # the others concern the copying of the log, which is tried again
     note = noting(f"failed writes, {fault}{'' if times == 1 else ' to the end'} (SQLite)", tried)
     found = check(folder / "live.db", "shop", [folder / "worker.diary"], note=note)
     assert found.unanswered >= told / 2

@@ -5,14 +5,17 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from bandstrap.live import sqlite
 from bandstrap.live.copies import backup, restore
 from bandstrap.live.database import StoreError
+from bandstrap.live.sqlite import SqliteStore
 from bandstrap.live.store import Store
 from live.checkout import make
 from live_rows import add, new_experiment
@@ -101,6 +104,59 @@ def test_a_log_of_writes_that_was_removed_is_told_and_what_was_acknowledged_is_k
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with Store.open(path) as store:
         assert store.counts(experiment).decisions >= acknowledged
+
+
+# --- the WAL-reset bug of SQLite before 3.51.3 --------------------------------------------------------------------------
+
+
+def is_held(path):
+    """Whether somebody holds the lock of those who write."""
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+    return False
+
+
+def test_the_log_is_copied_only_while_nobody_can_begin_it_anew(tmp_path, monkeypatch):
+    """Whoever copies it beside a writer may damage the file; see https://sqlite.org/wal.html."""
+    path, held, opened = tmp_path / "a.db", [], SqliteStore._open
+
+    def traced(store, mode):
+        connection = opened(store, mode)
+        connection.set_trace_callback(lambda text: held.append(is_held(path)) if "wal_checkpoint" in text else None)
+        return connection
+
+    monkeypatch.setattr(SqliteStore, "_open", traced)
+    monkeypatch.setattr(sqlite, "TRANSACTIONS", 5)
+    with make(path) as experiment, make(path) as another:
+        for _ in range(20):
+            experiment.reward(experiment.decide(unit="u17").id, 1.0)
+            another.decide()
+        live.delete_unit(path, "checkout", "u17")
+        assert experiment.store.ask("PRAGMA wal_autocheckpoint") == [(0,)]  # else SQLite copies it whenever it likes
+        assert len(held) > 10
+        assert all(held)
+        assert experiment.replay(deep=True).is_identical
+
+
+@pytest.mark.parametrize("is_short", [False, True])
+def test_the_log_stays_short_however_long_its_writers_live(tmp_path, monkeypatch, is_short):
+    """Also while a reader is connected all the time, so that nobody is the last to leave."""
+    path, log = tmp_path / "a.db", tmp_path / "a.db-wal"
+    monkeypatch.setattr(sqlite, "TRANSACTIONS", 50 if is_short else 10)
+    monkeypatch.setattr(sqlite, "BYTES", 100_000 if is_short else 1 << 40)
+    with make(path, refresh="1h", policy="gaussian_ts") as experiment, live.open(path, "checkout") as reader:
+        reader.refresh()
+        sizes = []
+        for _ in range(80):
+            experiment.decide()
+            if is_short:
+                experiment.close()
+            sizes.append(log.stat().st_size)
+        assert reader.refresh() == 0
+    assert max(sizes[40:]) == max(sizes[:40]) < 300_000
 
 
 @posix

@@ -143,7 +143,7 @@ class Database(ABC):
                 try:
                     self._connect()
                     if writes:
-                        self._ask(self._beginning())
+                        self._begin()
                     result = body()
                     is_ending = True
                     if writes:
@@ -275,8 +275,8 @@ class Database(ABC):
         return None
 
     @abstractmethod
-    def _beginning(self) -> str:
-        """The statement that begins a transaction that writes."""
+    def _begin(self) -> None:
+        """Begin a transaction that writes."""
 
     @abstractmethod
     def _new_connection(self) -> Any:

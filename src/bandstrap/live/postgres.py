@@ -125,14 +125,14 @@ class PostgresStore(Store):
         name = self._given.get("dbname") or "(default)"
         return self._without_password(f"The database {name} of PostgreSQL at {host}")
 
-    def _beginning(self) -> str:
+    def _begin(self) -> None:
         limits = {"lock_timeout": LOCKED, "statement_timeout": STATEMENT, "idle_in_transaction_session_timeout": IDLE}
         times = {name: max(1, min(int(share * self._allowed * 1000), LONGEST)) for name, share in limits.items()}
         # Each statement has to see what was committed before it, whatever the server's default is.
         # A few rows are looked up by their keys, which the planner would not believe of tables without statistics.
         plans = dict.fromkeys(("enable_seqscan", "enable_hashjoin", "enable_mergejoin"), "off")
         settings = [f"SET LOCAL {name} = {value}" for name, value in (times | plans).items()]
-        return "; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *settings])
+        self._ask("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *settings]))
 
     def _hurry(self) -> None:
         self._ask("SET LOCAL lock_timeout = 100")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bandstrap.live.database import DatabaseRow, Durability, ReadOnly, StoreError, inherited, reporting
+from bandstrap.live.database import ATTEMPTS, DatabaseRow, Durability, ReadOnly, StoreError, inherited, reporting
 from bandstrap.live.store import Store
 
 # INSERT ... RETURNING is new in this version.
@@ -21,6 +21,13 @@ OLDEST = (3, 35)
 WRITABLE = "mode=rw"
 # Of the files beside a database: its log, and the index of the log.
 ENDINGS = "-wal", "-shm"
+
+# The log is copied into the file by whoever begins to write after so many transactions, or changed rows, of his own; or
+# as soon as he connects, if it has so many bytes.
+TRANSACTIONS, ROWS, BYTES = 300, 1000, 4 << 20
+
+# Bytes at the beginning of the log, and of each page in it.
+LOG_HEADER, PAGE_HEADER = 32, 24
 
 # Seconds between two looks whether the database is free: at first, half of that after waiting HALVED, and at least; and of
 # whoever has waited longer than it takes many writers to have their turns.
@@ -104,8 +111,10 @@ class SqliteStore(Store):
         self._file: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
         self._name = self._real_name = str(self._path)
-        self._n_names = 1
+        self._n_names, self._n_bytes = 1, 0  # of what was looked at last
         self._opened = ""
+        self._copier: sqlite3.Connection | None = None
+        self._n_begun = self._n_changed = 0  # transactions, and rows changed before them, since the log was copied
         if sqlite3.sqlite_version_info < OLDEST:
             raise StoreError(
                 f"Live experiments need SQLite 3.35 or newer, and this Python has {sqlite3.sqlite_version}."
@@ -205,6 +214,7 @@ class SqliteStore(Store):
             # The first of these reads the file, which is locked for a moment while others close or recover it.
             patiently(connection, self._deadline, f"PRAGMA synchronous = {self._durability}")
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")  # see _copy_log()
             # A statement that inserts many rows keeps the pages it changes, to undo them if it fails: not in a file.
             connection.execute("PRAGMA temp_store = MEMORY")
             patiently(connection, self._deadline, "SELECT count(*) FROM sqlite_master")  # which opens the log
@@ -214,7 +224,19 @@ class SqliteStore(Store):
         self._real_name = str(self._path.resolve())  # SQLite's log is beside the file that a symbolic link leads to
         self._file, self._log = self._identity(), self._identity("-wal")
         self._opened = mode
+        self._n_changed = 0
+        self._n_begun = TRANSACTIONS if self._n_bytes > BYTES else 0
         return connection
+
+    def _disconnect(self) -> None:
+        copier, self._copier = self._copier, None
+        if copier is not None:
+            if self._process == os.getpid():
+                with contextlib.suppress(*self.errors):
+                    copier.close()  # before the other, which empties the log if it is the last
+            else:
+                inherited.append(copier)
+        super()._disconnect()
 
     def place(self) -> object:
         """Identity of the file."""
@@ -227,7 +249,7 @@ class SqliteStore(Store):
             status = os.stat(self._real_name + ending if ending else self._name)  # noqa: PTH116
         except OSError:
             return None
-        self._n_names = status.st_nlink
+        self._n_names, self._n_bytes = status.st_nlink, status.st_size
         return status.st_dev, status.st_ino
 
     def _is_stale(self) -> bool:
@@ -254,6 +276,8 @@ class SqliteStore(Store):
             with contextlib.suppress(*self.errors):
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         inherited.append(connection)  # to close it would write into the file whatever others have in theirs
+        inherited.append(self._copier)
+        self._copier = None
 
     @reporting
     def copy_to(self, path: Path) -> None:
@@ -281,13 +305,49 @@ class SqliteStore(Store):
 
     def forget(self) -> None:
         """Empty the log, which has pages as they were; readers may keep it until they end."""
-        self._run(lambda: self._ask("PRAGMA wal_checkpoint(TRUNCATE)"), writes=False)
+        ((page,),) = self._run(lambda: self._ask("PRAGMA page_size"), writes=False)
+        for _ in range(ATTEMPTS):  # somebody else may begin it anew, who leaves the end of the old one
+            self._run(self._cut_log, writes=True)
+            self._run(lambda: self._ask("PRAGMA journal_size_limit = -1"), writes=False)
+            self._identity("-wal")
+            if self._n_bytes <= LOG_HEADER + PAGE_HEADER + page:
+                return
+
+    def _cut_log(self) -> None:
+        """Write one page, without a change, at the beginning of the log, and cut off the rest."""
+        self._copy_log()
+        self._ask("COMMIT")
+        self._ask("PRAGMA journal_size_limit = 0")
+        self._ask("BEGIN IMMEDIATE")
+        for _ in range(2):
+            self._ask("UPDATE live_schema SET version = -version")
 
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         return patiently(self._connection, self._deadline, statement, parameters)
 
-    def _beginning(self) -> str:
-        return "BEGIN IMMEDIATE"
+    def _begin(self) -> None:
+        self._ask("BEGIN IMMEDIATE")
+        self._n_begun += 1
+        if self._n_begun > TRANSACTIONS or self._connection.total_changes - self._n_changed > ROWS:
+            with contextlib.suppress(*self.errors):  # the log stays as it is, and grows
+                self._copy_log()
+            self._ask("COMMIT")  # of nothing
+            self._ask("BEGIN IMMEDIATE")  # whoever writes first, begins the log anew
+
+    def _copy_log(self) -> None:
+        """Copy the log into the file, in a transaction that has written nothing.
+
+        SQLite would do so by itself, beside those who write. Before version 3.51.3 a copying that begins while a writer
+        begins the log anew may take the new log for copied, and then the file is damaged
+        (https://sqlite.org/wal.html). So it is done here by whoever holds the lock of those who write: by a
+        connection of its own, because none copies while it is in a transaction.
+        """
+        self._n_begun, self._n_changed = 0, self._connection.total_changes
+        if self._copier is None:
+            self._copier = self._open(WRITABLE)
+            self._copier.execute(f"PRAGMA synchronous = {self._durability}")
+            self._copier.execute("SELECT count(*) FROM sqlite_master").fetchall()  # which opens the log
+        self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
         row = f"({', '.join('?' * len(columns))})"
