@@ -16,7 +16,7 @@ help:
 	@echo "make check   check style, types and layers, and build the site"
 	@echo "make bench   measure speed beside its goals (twenty minutes)"
 	@echo "make docs    build the site into docs/built/ (a minute); open docs/built/index.html"
-	@echo "make dist    build wheel and source archive, and try both in empty environments (six minutes)"
+	@echo "make dist    build wheel and source archive, and try both in empty environments, with each extra (ten minutes)"
 	@echo "make lowest  run telling tests with the oldest dependencies allowed (four minutes)"
 	@echo "make lock    write requirements-dev.lock: the newest versions of the tools and of all that they need"
 	@echo "make notebooks  run the notebooks of docs/, and keep what they print and draw"

@@ -4,15 +4,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 
 class EmptyEnvironment:
     """A new virtual environment, which sees neither this folder nor the compiled code of other installations."""
 
-    def __init__(self, folder: Path) -> None:
-        venv.create(folder, with_pip=True)
+    def __init__(self, folder: Path, python: str = sys.executable) -> None:
+        subprocess.run([python, "-m", "venv", str(folder)], check=True)
         self.python = folder / "bin" / "python"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA", "MYPY"))}
         self.variables = kept | {"VIRTUAL_ENV": str(folder), "MPLBACKEND": "agg"}

@@ -12,18 +12,26 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-# Blocks that are run by a test of their own: which page, which language, by what.
+# Blocks that are run by a test of their own: which page, which language, how many, by what.
 ELSEWHERE = {
-    ("docs/live.md", "python"): "tests/live/test_shop.py",
-    ("docs/live.md", "sql"): "tests/live/test_shop.py",
-    ("docs/howto/rights.md", "sql"): "tests/live/test_read_only.py",
-    ("docs/howto/backup.md", "sh"): "tests/live/test_files.py",
-    ("docs/howto/service.md", "js"): "tests/serve/test_page.py",
-    ("docs/howto/edge.md", "js"): "tests/serve/test_edge.py",
+    ("docs/live.md", "python"): (4, "tests/live/test_shop.py"),
+    ("docs/live.md", "sql"): (1, "tests/live/test_shop.py"),
+    ("docs/howto/rights.md", "sql"): (1, "tests/live/test_read_only.py"),
+    ("docs/howto/backup.md", "sh"): (4, "tests/live/test_files.py"),
+    ("docs/howto/service.md", "sh"): (5, "tests/serve/test_page.py"),
+    ("docs/howto/service.md", "js"): (1, "tests/serve/test_page.py"),
+    ("docs/howto/edge.md", "js"): (1, "tests/serve/test_edge.py"),
 }
-# Blocks of Python that need what a test has not, by page and a word in them: they are compiled, not run. Blocks of sh are
-# parsed: by the shell, and what they have of this package by its command line.
-NOT_HERE = {("docs/executors.md", "SLURMCluster"): "a Slurm to ask for nodes"}
+# Blocks that need what a test has not, by page and a word in them: Python is compiled, not run, and sh is parsed: by the
+# shell, and what it has of this package by its command line.
+NOT_HERE = {
+    ("docs/executors.md", "SLURMCluster"): "a Slurm to ask for nodes",
+    ("docs/executors.md", "SBATCH"): "a Slurm to ask for nodes",
+    ("docs/executors.md", "dask scheduler"): "several machines",
+    ("docs/executors.md", "dask ssh"): "several machines",
+    ("docs/executors.md", "mpiexec"): "an MPI library",
+    ("docs/howto/deploy.md", "docker build"): "a Docker daemon",
+}
 # Smaller twins, by command.
 SMALLER = {
     "simulate": ["--horizon", "40", "--replications", "2"],
@@ -34,6 +42,8 @@ SMALLER = {
 # Flags that choose sizes, and give way to these.
 SIZES = ("--quick",)
 RUN = ("bandstrap", "make", "pip", "python")
+# Programs that blocks of sh alone may call: a block without a language that calls one would not be run.
+SHELL = ("cd", "curl", "dask", "docker", "git", "kill", "mkdir", "mpiexec", "pg_dump", "psql", "srun")
 
 
 class Block(NamedTuple):
@@ -77,6 +87,11 @@ def commands(code):
 def is_commands(block):
     """Whether a block is what a reader types, not what is printed."""
     return block.language in ("", "bash", "console") and bool(commands(block.code))
+
+
+def strangers(block):
+    """Lines of a block that call a program which is not run, in a block of commands or of what is printed."""
+    return [line for line in block.code.splitlines() if line.strip().partition(" ")[0] in SHELL]
 
 
 def doctest_of(code, names, place, line):

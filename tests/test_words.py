@@ -1,9 +1,11 @@
 """The words of public texts: summaries, help, refusals and pages speak the language of the field."""
 
 import ast
+import inspect
 import re
 from functools import cache
 
+from bandstrap.policies import LINEAR_POLICIES, POLICIES
 from pages import ROOT, pages
 
 # A summary begins with a verb or a noun phrase: a reader of a list of names sees nothing before it.
@@ -37,6 +39,19 @@ def test_summaries_and_helps_begin_with_a_verb_or_a_noun():
     found = [(path, *row) for path, tree in trees() for row in (*summaries(tree), *helps(tree))]
     assert len(found) > 4000
     assert [row for row in found if FIRST.match(row[2])] == []
+
+
+def test_every_public_method_of_a_policy_is_described_by_its_class_or_a_base():
+    for cls in {**POLICIES, **LINEAR_POLICIES}.values():
+        for name, value in vars(cls).items():
+            if not name.startswith("_") and inspect.isfunction(value):
+                assert inspect.getdoc(getattr(cls, name)), (cls.__name__, name)
+
+
+def test_no_docstring_says_nothing_but_where_to_look():
+    empty = re.compile(r"(See :\w+:`[^`]*`\.|Numbers for the kernel\.)$")
+    found = [(path, *row) for path, tree in trees() for row in summaries(tree) if empty.match(row[1])]
+    assert found == []
 
 
 # Words of our own where the field has one: the field's is said instead.

@@ -292,7 +292,7 @@ class AsyncClient(Calls):
         defer: bool = False,
         fallback_arm: str | None = None,
     ) -> ServedDecision:
-        """See :meth:`Client.decide`."""
+        """Ask for a decision, as :meth:`Client.decide` does."""
         found: ServedDecision = await self._take(
             self._decide(experiment, unit, key, available, context, defer, fallback_arm)
         )
@@ -307,15 +307,15 @@ class AsyncClient(Calls):
         unit: str | None = None,
         key: str | None = None,
     ) -> str:
-        """See :meth:`Client.reward`."""
+        """Send a reward, as :meth:`Client.reward` does."""
         return str(await self._take(self._reward(experiment, value, decision, unit, key)))
 
     async def activate(self, experiment: str, decision: str) -> bool:
-        """See :meth:`Client.activate`."""
+        """Activate a deferred decision, as :meth:`Client.activate` does."""
         return bool(await self._take(self._activate(experiment, decision)))
 
     async def report(self, experiment: str) -> int:
-        """See :meth:`Client.report`."""
+        """Report fallbacks, as :meth:`Client.report` does."""
         await self._take(self._report(experiment))
         return self.unreported
 

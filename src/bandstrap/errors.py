@@ -38,7 +38,7 @@ LONGEST_RECEIVED = 300
 
 
 class InvalidInput(ValueError):
-    """A parameter does not meet its requirement; the message says which, whose, what and what was received.
+    """A parameter does not meet its requirement; the message names parameter, owner, requirement and value.
 
     Whatever was received, the message is one line of bounded length without control characters.
     """

@@ -17,6 +17,7 @@ from bandstrap.cli.commands import app
 from pages import (
     DOCS,
     ELSEWHERE,
+    NOT_HERE,
     ROOT,
     SIZES,
     SMALLER,
@@ -27,6 +28,7 @@ from pages import (
     lacking,
     mentioned,
     pages,
+    strangers,
 )
 from sampling import each, telling
 
@@ -92,11 +94,12 @@ def test_a_page_can_be_followed(page, reader, run):
     names = {"__name__": "page"}
     for block in blocks(page):
         if (page, block.language) in ELSEWHERE:
-            assert (ROOT / ELSEWHERE[page, block.language]).is_file()
+            continue
+        if block.language == "sh":
+            assert lacking(page, block), f"{page}:{block.line} is run by no test"
+            subprocess.run([shutil.which("bash"), "-n"], input=block.code, text=True, check=True, capture_output=True)
         elif lacking(page, block):
             assert compile(block.code, page, "exec")
-        elif block.language == "sh":
-            subprocess.run([shutil.which("bash"), "-n"], input=block.code, text=True, check=True, capture_output=True)
         elif block.language == "python" and ">>>" in block.code:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -110,10 +113,20 @@ def test_a_page_can_be_followed(page, reader, run):
             (reader / (name[1] if name else "experiment.toml")).write_text(whole(block.code))
             assert run("check", name[1] if name else "experiment.toml").returncode == 0
         elif is_commands(block):
+            assert not strangers(block), f"{page}:{block.line} has commands that are not run"
             for command in commands(block.code):
                 follow(command, run)
         else:
+            assert not strangers(block), f"{page}:{block.line} has commands that are not run"
             assert block.language in ("", "text"), block  # what is printed
+
+
+def test_each_block_that_is_run_elsewhere_is_counted():
+    """A block that is added to a page with tests of its own is run by them, or is missed here."""
+    for (page, language), (n_blocks, test) in ELSEWHERE.items():
+        assert sum(block.language == language for block in blocks(page)) == n_blocks, (page, language)
+        assert Path(page).name in (ROOT / test).read_text(encoding="utf-8")
+    assert all(any(word in block.code for block in blocks(page)) for page, word in NOT_HERE)
 
 
 @each("page", [page for page in pages() if mentioned(page)])

@@ -123,6 +123,15 @@ def test_other_layouts_are_written_as_on_the_page(log, day, monkeypatch):
     assert space["write_dsjson"] is write_dsjson
 
 
+def test_a_reward_is_taken_back_as_on_the_page(tmp_path):
+    with live.create(tmp_path / "shop.db", "checkout", policy="ucb1", arms=["red", "green"], seed=7) as shop:
+        decision = shop.decide(unit="u1")
+        shop.reward(decision.id, 1e12)
+        exec(blocks("python")[3], {"shop": shop, "decision": decision})
+        shop.export(tmp_path / "log.parquet")
+    assert polars.read_parquet(tmp_path / "log.parquet")["settled"].to_list() == ["void"]
+
+
 def test_the_report_is_a_page(day):
     page = (day[0] / "status.html").read_text(encoding="utf-8")
     assert "teal" in page

@@ -259,7 +259,7 @@ def betting(
     n_orders: int | None = None,
     check: bool = True,
 ) -> Bound:
-    r"""Bound for bounded rewards: the means against which a gambler has not grown rich.
+    r"""Betting bound for bounded rewards, which holds at all sample sizes together.
 
     .. math:: \sup\Bigl\{m : \frac1K \sum_{k=1}^K \prod_{i=1}^n (1 - \lambda_{ki} (y_{ki} - m)) < 1/\alpha\Bigr\}
 

@@ -85,7 +85,7 @@ def bootstrap(
     seed: Seed = None,
     check: bool = True,
 ) -> Bound:
-    r"""Bootstrapped bound: a quantile read off the data, plus a second-order correction.
+    r"""Bootstrapped bound: a bootstrap quantile of the sample, plus a second-order correction.
 
     .. math:: \bar y + q_{\alpha(1-\delta)}(y - \bar y) + c\, \varphi(y)
 

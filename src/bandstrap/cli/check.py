@@ -26,8 +26,8 @@ def check(
 ) -> None:
     """Check an experiment in a file, and print what running it will cost.
 
-    Everything it names is made, so that a slip shows now. Times are of one core of this machine, without compiling; a
-    policy that gets slower the more it has seen takes longer than is said.
+    Everything the file names is built once, so that mistakes show now. Times are for one core of this machine, without
+    compiling. Policies that slow down as rewards accumulate take longer.
     """
     check_choice(format, "format", "bandstrap check", FORMATS)
     from bandstrap.engine.work.memory import gigabytes

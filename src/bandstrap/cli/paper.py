@@ -20,7 +20,7 @@ def paper(
     figure: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Figures to run, 1 to 7, and theorems for all that is beside them, or a part of it: theorem1 to theorem4, "
+            help="Figures to run, 1 to 7; theorems for all checks of the theory, or some of them: theorem1 to theorem4, "
             "miss_rates, remark3, close_races. All by default.",
             show_default=False,
         ),
@@ -45,7 +45,7 @@ def paper(
         bool,
         typer.Option(
             "--ablations",
-            help="Vary the paper's settings instead, into ablations.html and ablations.json: minutes more.",
+            help="Vary the paper's settings instead, and write ablations.html and ablations.json; takes minutes longer.",
         ),
     ] = False,
 ) -> None:

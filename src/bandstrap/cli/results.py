@@ -30,7 +30,7 @@ def results(
         Path | None, typer.Option(help="A file to write the table to, .csv or .parquet, instead.", show_default=False)
     ] = None,
     curves: Annotated[
-        bool, typer.Option("--curves", help="Regret at every recorded round, not the last alone.")
+        bool, typer.Option("--curves", help="Regret at every recorded round, not only at the last.")
     ] = False,
     choices: Annotated[
         bool,
@@ -44,9 +44,9 @@ def results(
         list[str] | None, typer.Option(help="A panel; all by default. May be given more than once.", show_default=False)
     ] = None,
 ) -> None:
-    """Show what the experiment in a folder found: a row for every panel, curve and place, a column for all that is varied.
+    """Show what the experiment in a folder found: a row per panel, curve and place, a column per varied setting.
 
-    The same experiment with the same seed gives the same table, whoever played it and however often that was stopped.
+    The same experiment with the same seed gives the same table, wherever it ran and however often it was stopped.
     """
     check_choice(format, "format", "bandstrap results", FORMATS)
     if out is not None:

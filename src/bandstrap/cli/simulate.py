@@ -76,8 +76,7 @@ def simulate(
         bool,
         typer.Option(
             "--choices",
-            help="Keep every choice of every replication in OUT, too; of a FILE those of all its panels, else of those "
-            "that say so.",
+            help="Keep every choice of every replication in OUT as well; with a FILE, for all its panels.",
         ),
     ] = False,
     seed: Annotated[

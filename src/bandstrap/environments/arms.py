@@ -131,7 +131,7 @@ class Empirical(OfDistributions):
 
     @classmethod
     def from_csv(cls, file: str | Path, *, arm: str, reward: str, digest: str | None = None) -> Self:
-        """Rewards observed, from a CSV file with a header line and a row for each reward.
+        """Read observed rewards from a CSV file with a header line and one row per reward.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ class Beta(UnitInterval):
         super().__init__(means, **options)
 
     def check_means(self, means: Floats) -> None:
-        """Strictly between the ends."""
+        """Refuse means that are not strictly between the ends."""
         if ((means <= 0) | (means >= 1)).any():
             raise self.refused_means("strictly between 0 and 1", means)
         shapes = self.v * means

@@ -117,7 +117,7 @@ class LinearContexts(ContextualEnvironment):
 
 
 class Wheel(ContextualEnvironment):
-    r"""The wheel bandit: what pays best is found far from the middle only, where few contexts are.
+    r"""The wheel bandit: the best arm pays only far from the centre, where contexts are rare.
 
     Contexts are uniform on the unit disc. The first of five arms pays 1.2 on average, the others 1; but farther than
     ``delta`` from the middle the arm of the quadrant pays 50. Noise is normal with standard deviation 0.01.

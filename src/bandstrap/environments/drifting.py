@@ -16,7 +16,7 @@ Drift = Literal["trend", "jump", "wave", "swap"]
 
 
 class Drifting(Environment):
-    r"""Another environment whose arms change while rounds go by; regret is counted against the best arm of each round.
+    r"""Another environment whose means change over time; regret is counted against the best arm of each round.
 
     In round t of T, at :math:`x = (t - \frac12)/T`, the mean of an arm is
 

@@ -179,9 +179,7 @@ class Environment(metaclass=Declared):
         return getattr(self.tape, "__func__", None) is cls.tape
 
     def draw_world(self, rng: np.random.Generator) -> tuple[AnyArray, ...]:
-        """Draw what a replication keeps: the arms' means, and their traits or, of a linear bandit, the sets of
-        actions.
-        """
+        """Draw what stays fixed in a replication: the arms' means and traits, or the action sets of a linear bandit."""
         return self.draw_means(rng), self.draw_traits(rng)
 
     def draw_arm(self, world: tuple[AnyArray, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
@@ -198,7 +196,7 @@ class Environment(metaclass=Declared):
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Kinds of policies that can play of ``"arms"``, of ``"actions"``, or both."""
+        """Kinds of policies that can play: ``"arms"``, ``"actions"``, or both."""
         return ("arms",)
 
     @property

@@ -13,8 +13,7 @@ from bandstrap.errors import brief, requirement
 
 
 class OwnPrizes(Environment):
-    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices beside their probabilities of
-    a sale.
+    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices, and how often each sells.
 
     No two arms have rewards on one scale, and the larger the prize the rarer it is. Means are uniform in (0.5, 1.5) unless
     given.

@@ -11,7 +11,7 @@ from bandstrap.environments.environment import ArmOptions, Environment, NumberSe
 
 
 class UnequalVariances(Environment):
-    """Normal rewards; each replication deals the arms' noise scales out at random, so that a mean says nothing about them.
+    """Normal rewards; each replication assigns the noise scales to the arms at random.
 
     Means are uniform in (-1, 1) unless given.
 

@@ -39,7 +39,7 @@ class EffectInterval:
     upper: float
 
     def scaled(self, factor: float) -> EffectInterval:
-        """The interval of a multiple; a negative factor turns it round."""
+        """The interval of a multiple; a negative factor swaps its ends."""
         ends = sorted((self.lower * factor, self.upper * factor))
         return EffectInterval(self.estimate * factor, *ends)
 
@@ -207,7 +207,7 @@ class Readout:
         yield from self.notes
 
     def displays(self) -> tuple[Display, Display]:
-        """The readout on one screen: effects below what is said of all, and values above what they promise."""
+        """The readout on one screen: the verdict, effects, values, and what the intervals promise."""
         return Display(list(self.lines()), self.effect_table()), Display([], self.value_table(), list(self.promises()))
 
     def __str__(self) -> str:

@@ -140,7 +140,7 @@ def run(
     scheduler: str | None = None,
     progress: bool = True,
 ) -> Results:
-    """Run an experiment, or what a folder still lacks of it, and return what it found.
+    """Run an experiment, or the part that a folder still lacks, and return its results.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def run(
 def run_experiments(
     plans: Sequence[PanelPlan], store: BlockStore, *, executor: Executor | None = None, progress: bool = True
 ) -> list[PanelData]:
-    """Old door to the runner, for plans and a store of blocks; :func:`run` takes its place."""
+    """Run plans with a store of blocks; deprecated: use :func:`run`."""
     warnings.warn(
         "run_experiments is old: bandstrap.experiments.run takes its place.", DeprecationWarning, stacklevel=2
     )

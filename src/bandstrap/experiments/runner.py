@@ -147,7 +147,7 @@ def measure_block(block: Measurement) -> Measured:
 
 
 def timed_measurement(block: Measurement) -> Measured:
-    """See :func:`measure_block`."""
+    """Measure in one thread, whose time is counted."""
     start = time.thread_time() - seconds_compiling()
     row = block.measure()
     return Measured(row, time.thread_time() - seconds_compiling() - start)

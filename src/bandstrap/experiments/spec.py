@@ -139,7 +139,7 @@ class Sweep(Strict):
 
     @model_validator(mode="after")
     def log_of_positive(self) -> Sweep:
-        """Refuse a log scale of what has no logarithm."""
+        """Refuse a log scale of values that are not positive."""
         if self.log and min(self.values) <= 0:
             raise ValueError("the values on a log scale should be greater than 0")
         return self
@@ -259,7 +259,7 @@ class Panel(Strict):
         return self
 
     def check_grids(self) -> None:
-        """Refuse a name that nothing uses, or that two things give values to."""
+        """Refuse a name of a grid that is unused, or given values twice."""
         calls = {curve.label: (curve.policy or "") + (curve.bound or "") for curve in self.curves}
         unused = {*(self.grid or ())} - names_in(*self.swept_texts(), self.distribution, *calls.values())
         if unused:
@@ -292,7 +292,7 @@ class Panel(Strict):
 
 
 class ExperimentSpec(Strict):
-    """A file: panels, and what they share."""
+    """An experiment's file: panels, and the settings they share."""
 
     title: str
     horizon: Count = 2000
@@ -309,7 +309,7 @@ class ExperimentSpec(Strict):
 
 
 def read_experiment(path: str | Path) -> ExperimentSpec:
-    """Read and check a file, its grids spread out; whatever is wrong with it is reported in one sentence."""
+    """Read and check a file, and expand its grids; a mistake is reported in one sentence."""
     path = Path(path)
     return prepared(read_table(path, ExperimentSpec), str(path), path.parent)
 

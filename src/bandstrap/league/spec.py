@@ -124,7 +124,7 @@ class LeaguePolicy(Strict):
 
 
 class League(Strict):
-    """A file: environments and policies."""
+    """A league's file: environments and policies."""
 
     environments: Annotated[tuple[LeagueEnvironment, ...], Field(min_length=1)]
     policies: Annotated[tuple[LeaguePolicy, ...], Field(min_length=1)]

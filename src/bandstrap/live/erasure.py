@@ -27,7 +27,7 @@ PAGE = 1000
 
 
 def delete_unit(target: str | Path, name: str, unit: str, *, timeout: str | float | timedelta = TIMEOUT) -> int:
-    """Erase a unit: its name, and the keys of its decisions; how many decisions there were.
+    """Erase a unit, its name and the keys of its decisions, and return the number of its decisions.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Experiment:
     # --- state ----------------------------------------------------------------------------------------------------------
 
     def refresh(self) -> int:
-        """Learn all that can be learned by now, and give the version: the number of entries of the log."""
+        """Learn all rewards that are due, and return the version: the number of entries of the log."""
         with self._lock:
             return self._catch_up(wait=True).version
 
@@ -328,7 +328,7 @@ class Experiment:
         key: str | None = None,
         defer: bool = False,
     ) -> Decision:
-        """Decide what to serve, store it, and give back what is stored.
+        """Decide what to serve, store the decision, and return it.
 
         Parameters
         ----------
@@ -631,7 +631,7 @@ class Experiment:
         return self._change("add_arm", {"arm": arm}, actor, wait)
 
     def pause(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
-        """Serve an arm no longer, until it is resumed; its rewards are still learned. See :meth:`add_arm`."""
+        """Stop serving an arm until it is resumed; its rewards are still learned. See :meth:`add_arm`."""
         return self._change("pause", {"arm": arm}, actor, wait)
 
     def resume(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
@@ -639,7 +639,7 @@ class Experiment:
         return self._change("resume", {"arm": arm}, actor, wait)
 
     def retire(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
-        """Serve an arm never again; what is known of it is kept, and no other arm will have its label.
+        """Stop serving an arm for good; its data are kept, and its label is not used again.
 
         See :meth:`add_arm`.
         """
@@ -827,7 +827,7 @@ class Experiment:
             return readout_of(self.keeper, self._catch_up(wait=True), alpha, control, epsilon)
 
     def replay(self, *, deep: bool = False) -> Replay:
-        """Make every decision again from the log, and compare it with what is stored, to the last bit.
+        """Recompute every decision from the log, and compare it exactly with the stored one.
 
         Parameters
         ----------
@@ -842,7 +842,7 @@ class Experiment:
         return replay(self.store, self._look(), deep=deep)
 
     def export(self, path: str | Path) -> None:
-        """Write all decisions as a Parquet file, one row each with what became of it; whole or not at all.
+        """Write all decisions to a Parquet file, one row each with its rewards; whole or not at all.
 
         Parameters
         ----------

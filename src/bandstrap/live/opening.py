@@ -255,7 +255,7 @@ class ListedExperiment(NamedTuple):
 
 
 def overview(target: str | Path, *, timeout: str | float | timedelta = TIMEOUT) -> list[ListedExperiment]:
-    """The experiments in a database, sorted by name, and how they ended.
+    """Experiments of a database, sorted by name, each with how it ended.
 
     Examples
     --------

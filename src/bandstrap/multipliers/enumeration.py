@@ -94,7 +94,7 @@ def extreme_quantile(magnitudes: Floats, level: float) -> float:
 
 @jitable
 def extreme_quantile_in(room: Floats, magnitudes: Floats, n: int, level: float) -> float:
-    """See :func:`extreme_quantile`; of the first ``n`` magnitudes, with two rows of room for the sums beyond and one more.
+    """Return :func:`extreme_quantile` of the first ``n`` magnitudes, with three rows of ``room`` for sums.
 
     The sums from the top are ``sum a - 2 (subset sums from the bottom)``, and the distribution is symmetric.
     """

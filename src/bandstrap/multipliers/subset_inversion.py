@@ -173,7 +173,7 @@ def inverted_quantile(values: Floats, counts: Floats, level: float, start: float
 def inverted_on_line(
     v: Floats, k: Floats, level: float, c: float, start: float, least: float, most: float, terms: Floats
 ) -> float:
-    """See :func:`inverted_quantile`; by the integral on the line ``c + i t``, between ``least`` and ``most``."""
+    """Return :func:`inverted_quantile` by the integral on the line ``c + i t``, between ``least`` and ``most``."""
     size = v.size
     low = least
     high = most

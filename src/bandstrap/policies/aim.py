@@ -62,7 +62,7 @@ KERNEL = Kernel("aim", learn=learn, choose=choose)
 
 
 class AIM(Policy[Label]):
-    r"""Approximate information maximisation: pulls what tells most about the value of the highest mean.
+    r"""Approximate information maximisation: pulls the arm that is most informative about the highest mean.
 
     .. math:: \Delta_k = \tfrac12 \log\frac{N}{N + 1}
         + \frac{1}{2N} \min\Bigl(\sum_m \tfrac12 \operatorname{erfc}\Bigl(\sqrt{\tfrac{n_m}{2}} d_m\Bigr),

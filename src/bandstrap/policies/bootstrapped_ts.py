@@ -130,11 +130,10 @@ class BootstrappedTS(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.n_replicates)
 
     def check_size(self, size: int) -> None:
-        """Refuse replicates of which no memory would hold two numbers for each arm."""
+        """Refuse more replicates than memory can hold."""
         check_memory(2 * WORD * size * self.n_replicates, "n_replicates", type(self).__name__, self.n_replicates)
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> State:

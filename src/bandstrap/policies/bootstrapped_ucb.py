@@ -61,7 +61,7 @@ class ArmBounds(TypedDict):
 
 
 class BootstrappedUCB(Policy[Label]):
-    r"""Bootstrapped upper confidence bound: optimism read off the data (algorithm 1 of the paper).
+    r"""Bootstrapped upper confidence bound: its width is a bootstrap quantile of the rewards (algorithm 1 of the paper).
 
     .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y) + \text{correction}
 
@@ -206,7 +206,7 @@ class BootstrappedUCB(Policy[Label]):
         super().__init__(**online)
 
     def check_size(self, size: int) -> None:
-        """Refuse more resamples than memory would hold, or than anybody would wait for."""
+        """Refuse more resamples than memory can hold or a user would wait for."""
         if self.quantile == "resampled" and self.n_resamples > MOST_RESAMPLES:
             rule = (
                 f"at most {MOST_RESAMPLES:.0e} for quantile='resampled', where every draw above the quantile takes time"
@@ -216,7 +216,6 @@ class BootstrappedUCB(Policy[Label]):
         check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         schedule = self.schedule_for(horizon)
         return Params(
             schedule,

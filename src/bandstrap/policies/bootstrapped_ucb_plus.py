@@ -206,7 +206,6 @@ class BootstrappedUCBPlus(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma or 0.0, self.delta, self.exploration)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

@@ -130,7 +130,6 @@ class DiscountedUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma, math.log(self.discount), self.xi)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

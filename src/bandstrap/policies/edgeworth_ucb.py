@@ -470,7 +470,6 @@ class EdgeworthUCB(EpochPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params | EpochParams:
-        """Numbers for the kernel."""
         return self.with_epochs(Params(self.exploration, self.caution, self.randomized, self.hall))
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State | EpochState:

@@ -154,7 +154,6 @@ class EmpiricalKLUCB(Policy[Label]):
         self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.upper, self.c)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

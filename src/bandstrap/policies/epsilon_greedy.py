@@ -83,7 +83,6 @@ class EpsilonGreedy(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.epsilon, self.decay)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
@@ -91,7 +90,7 @@ class EpsilonGreedy(Policy[Label]):
         return no_rewards(n_arms, order)
 
     def exact_weights(self, params: Params, state: State, round_: int) -> list[float]:
-        """An equal part of the rate of exploration for each, and what is left of 1 for the leader."""
+        """Equal shares of the exploration rate for all arms, and the rest for the leader."""
         n_arms = len(state.order)
         rate = min(exploration_rate(params, n_arms, round_), 1.0)
         best = leader(state)

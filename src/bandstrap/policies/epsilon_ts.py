@@ -99,7 +99,6 @@ class EpsilonTS(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma, self.epsilon or 0.0)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

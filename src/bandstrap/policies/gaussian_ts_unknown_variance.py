@@ -95,5 +95,4 @@ class GaussianTSUnknownVariance(EpochPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Any:
-        """Numbers for the kernel."""
         return self.with_epochs(Params(self.a, self.n_initial))

@@ -118,7 +118,6 @@ class Giro(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.a, sys.maxsize if self.most_kept is None else self.most_kept)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

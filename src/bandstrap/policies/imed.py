@@ -70,7 +70,7 @@ KERNEL = Kernel("imed", learn=learn, score=score, prepare=prepare)
 
 
 class IMED(Policy[Label]):
-    r"""Indexed minimum empirical divergence: the arm for which being the best is the least unlikely.
+    r"""Indexed minimum empirical divergence: pulls the arm with the least evidence against being the best.
 
     .. math:: \text{pull the arm with the smallest } n_k\, D(\hat F_k, \max_j \bar y_j) + \log n_k
 
@@ -138,7 +138,6 @@ class IMED(Policy[Label]):
             self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(KINDS[self.divergence], self.sigma, self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

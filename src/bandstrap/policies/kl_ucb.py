@@ -111,7 +111,6 @@ class KLUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(DIVERGENCES[self.divergence], self.sigma, self.plus, self.c)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

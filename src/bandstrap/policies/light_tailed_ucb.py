@@ -134,7 +134,6 @@ class LightTailedUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         beta = self.exponent if self.beta is None else self.beta
         return Params(self.sigma * self.eta1, self.sigma * self.eta2, self.exponent, beta, self.horizon or 0)
 

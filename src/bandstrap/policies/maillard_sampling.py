@@ -97,7 +97,6 @@ class MaillardSampling(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(DIVERGENCES[self.divergence], self.sigma)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

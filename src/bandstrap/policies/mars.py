@@ -135,7 +135,6 @@ class MARS(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.alpha)
 
     @property
@@ -144,7 +143,7 @@ class MARS(Policy[Label]):
         return math.ceil(1 / self.alpha - 1e-9)
 
     def check_size(self, size: int) -> None:
-        """Refuse more arms than memory would hold the subsets of, with two numbers for each."""
+        """Refuse more arms than memory can hold subsets for."""
         check_memory(2 * WORD * size * self._n_subsets, "arms", type(self).__name__, size)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

@@ -144,7 +144,6 @@ class MBE(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(LAWS[self.multipliers], math.sqrt(self.variance), self.strength)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

@@ -29,7 +29,7 @@ KERNEL = Kernel("med_unknown_variance", learn=learn, score=score, prepare=prepar
 
 
 class MEDUnknownVariance(EpochPolicy[Label]):
-    r"""Minimum empirical divergence for normal rewards whose variances are not known, drawn in closed form.
+    r"""Minimum empirical divergence for normal rewards of unknown variances; probabilities have a closed form.
 
     .. math:: P(\text{arm } k) \propto \Bigl(1 + \frac{(\max_j \bar y_j - \bar y_k)^2}{s_k^2}\Bigr)^{-(n_k - 2)/2}
 

@@ -90,7 +90,6 @@ class MOSS(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma, self.c, self.horizon or 0)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

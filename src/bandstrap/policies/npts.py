@@ -82,7 +82,6 @@ class NPTS(Policy[Label]):
         self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

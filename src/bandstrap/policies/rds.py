@@ -83,7 +83,7 @@ KERNEL = Kernel("rds", learn=learn, choose=by_duels(beats))
 
 
 class RDS(Policy[Label]):
-    r"""Robust Dirichlet sampling; with a known largest reward, bounded Dirichlet sampling (BDS).
+    r"""Robust Dirichlet sampling (RDS); bounded Dirichlet sampling (BDS) if the largest reward is known.
 
     In each round the arm with the most pulls leads, with mean ``m``. A challenger with ``n`` pulls, fewer than the
     leader's, is pulled if its mean reaches ``m``, or if
@@ -139,7 +139,6 @@ class RDS(Policy[Label]):
             self.support = self.support_up_to(self.upper)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(math.inf if self.upper is None else self.upper)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

@@ -260,7 +260,6 @@ class RMMUCB(Policy[Label]):
             raise requirement("alpha", type(self).__name__, rule, level)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         schedule = self.schedule_for(horizon)
         if schedule.rule == FIXED:
             self._check_level(schedule.value)

@@ -310,7 +310,6 @@ class RobustUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(ESTIMATORS[self.estimator], self.epsilon, self.moment)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

@@ -393,7 +393,6 @@ class SignFlipUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params | self_normalised.FlipLevel:
-        """Numbers for the kernel."""
         if self.proved:
             falls = self.alpha == DEFAULT_ALPHA
             return self_normalised.FlipLevel(0.0 if falls else -2.0 * math.log(self.schedule_for(horizon).value))

@@ -132,7 +132,6 @@ class SlidingWindowUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma, self.window, self.xi)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

@@ -472,7 +472,6 @@ class StudentizedUCB(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(
             self.exploration, self.borrowed, self.skew, self.caution, self.crowd, self.randomized, self.consistent
         )

@@ -185,7 +185,6 @@ class SubsampleDuels(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(SAMPLERS[self.sampler], self.forced_exploration)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

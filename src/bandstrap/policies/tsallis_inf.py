@@ -90,7 +90,7 @@ KERNEL = Kernel("tsallis_inf", learn=learn, choose=choose)
 
 
 class TsallisINF(Policy[Label]):
-    r"""Tsallis-INF: arms drawn by online mirror descent, against an adversary as against chance.
+    r"""Tsallis-INF: online mirror descent, for adversarial and for stochastic rewards.
 
     .. math:: P(\text{arm } k) = \frac{t}{(\hat L_k - x)^2}, \qquad x < \min_k \hat L_k
         \text{ such that they sum to } 1

@@ -94,7 +94,6 @@ class UCB1(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma, self.schedule_for(horizon))
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

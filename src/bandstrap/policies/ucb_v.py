@@ -91,5 +91,4 @@ class UCBV(EpochPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Any:
-        """Numbers for the kernel."""
         return self.with_epochs(Params(self.upper, self.zeta, self.c))

@@ -116,7 +116,6 @@ class WeightedBootstrap(Policy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.ones, self.zeros)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

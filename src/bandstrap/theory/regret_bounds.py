@@ -57,7 +57,7 @@ def problem_dependent_bound(
     constant: float | None = None,
     form: TheoremForm = "corrected",
 ) -> FloatOrArray:
-    r"""Theorem 3: upper bound on the regret of bootstrapped UCB that knows the gaps.
+    r"""Theorem 3: upper bound on the regret of bootstrapped UCB in terms of the gaps.
 
     Printed:
 
@@ -146,7 +146,7 @@ def gap_free_bound(
     best_mean: float | None = None,
     form: TheoremForm = "corrected",
 ) -> FloatOrArray:
-    r"""Theorem 3: upper bound on the regret of bootstrapped UCB in which no gap is divided by.
+    r"""Theorem 3: upper bound on the regret of bootstrapped UCB that needs no gaps.
 
     Printed, if ``T >= 2^{2/beta-3} K (log T)^{2/beta-1}``:
 

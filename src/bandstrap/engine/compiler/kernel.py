@@ -263,7 +263,7 @@ class Kernel:
         return None
 
     def check_played(self, owner: str, plays: str) -> None:
-        """Refuse, of a policy that ``plays`` arms or actions, a kernel for the others and calls of unmarked functions."""
+        """Refuse a kernel of another kind than the policy ``plays``, and calls of unmarked functions."""
         if self.choose is not None or plays == "actions":
             wanted = PARAMETERS["choose"][plays == "actions"]
             if self.choose is None or self.choose.__code__.co_argcount != len(wanted.split(", ")):

@@ -139,7 +139,7 @@ def copied(module: types.ModuleType, names: set[str], of: Callable[[Any, set[str
 
 @overload(as_arm, strict=False)
 def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
-    """See :func:`as_arm`."""
+    """Compile :func:`as_arm`."""
 
     def check(chosen: Any, n_arms: int, at: Any) -> Any:
         if not 0 <= chosen < n_arms:
@@ -164,7 +164,7 @@ def as_arm_compiled(chosen: Any, n_arms: Any, at: Any) -> Any:
 
 @overload(as_index, strict=False)
 def as_index_compiled(value: Any) -> Any:
-    """See :func:`as_index`."""
+    """Compile :func:`as_index`."""
     if isinstance(value, numba.types.Float | numba.types.Integer | numba.types.Boolean):
         return lambda value: value
     if isinstance(value, numba.types.Optional):  # of several returns some give None

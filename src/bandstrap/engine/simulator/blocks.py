@@ -54,7 +54,7 @@ class PolicyLike(Protocol):
         """Name shown in results."""
 
     def make_params(self, horizon: int | None) -> object:
-        """Numbers for the kernel."""
+        """Parameters that the compiled functions take."""
 
     def start(self, size: int, capacity: int, rng: np.random.Generator, /) -> object:
         """A new state for ``size`` arms, or for actions with ``size`` features."""

@@ -95,7 +95,7 @@ class EnvironmentLike(Protocol):
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Kinds of policies that can play of ``"arms"``, of ``"actions"``, or both."""
+        """Kinds of policies that can play: ``"arms"``, ``"actions"``, or both."""
 
     @property
     def support(self) -> tuple[float, float]:

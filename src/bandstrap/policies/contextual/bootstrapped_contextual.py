@@ -45,7 +45,7 @@ class SeenArms(NamedTuple):
 
 
 class BootstrappedContextual:
-    r"""Bootstrapped upper confidence bounds for any estimator: the spread of replicates in the context, for each arm.
+    r"""Bootstrapped upper confidence bounds for any estimator: the spread of its replicates at the context.
 
     .. math:: f_k + \sqrt{\max\Bigl(u_k, \frac{s_k^2}{N_k + 2}\Bigr)\, \nu_k \bigl(e^{z_k^2/\nu_k} - 1\bigr)}, \qquad
               u_k = \frac1B \sum_b (f_{kb}(x) - f_k(x))^2
@@ -203,7 +203,7 @@ class BootstrappedContextual:
     def weights(
         self, *, available: Sequence[Hashable] | None = None, context: Context | None = None
     ) -> dict[Hashable, float]:
-        """The probability of each arm to be selected now: 1 for the one that is."""
+        """Probability of each arm to be selected now: 1 for one arm, 0 for the others."""
         chosen = self.select(available, context=context)
         return {label: float(label == chosen) for label in self.arms if label not in self.retired}
 
@@ -302,7 +302,7 @@ class BootstrappedContextual:
     # -- arms ------------------------------------------------------------------------------------------------------
 
     def add_arm(self, label: Hashable) -> None:
-        """Have one more arm, about which nothing is known."""
+        """Add an arm without rewards."""
         if label in self._of:
             raise requirement("label", f"{type(self).__name__}.add_arm", "one that no arm has had", brief(label))
         self._of[label] = Replicates(lambda: copy.deepcopy(self.estimator), self._weights_of, self._every)
@@ -310,7 +310,7 @@ class BootstrappedContextual:
         self.arms += (label,)
 
     def retire(self, label: Hashable) -> None:
-        """Select an arm never again; what it earned before still counts."""
+        """Stop selecting an arm for good; its rewards still count."""
         self._known(label, f"{type(self).__name__}.retire")
         if len(self.arms) - len({*self.retired, label}) < 1:
             raise requirement("label", f"{type(self).__name__}.retire", "not the last arm", brief(label))
@@ -337,7 +337,7 @@ class BootstrappedContextual:
     # -- what it cannot --------------------------------------------------------------------------------------------
 
     def save(self, path: object = None) -> NoReturn:
-        """Refused: estimators are stored by pickle alone."""
+        """Refuse to save: estimators can be stored only by pickle."""
         raise InvalidInput(
             f"{type(self).__name__} cannot be saved: its estimators would need pickle, which runs code when it is read. "
             "Keep the rewards with their contexts, and learn them again."

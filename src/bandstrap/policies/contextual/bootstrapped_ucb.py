@@ -51,7 +51,7 @@ KERNEL = Kernel("contextual_bootstrapped_ucb", learn=learn, prepare=prepare, sco
 
 
 class ContextualBootstrappedUCB(ContextualPolicy[Label]):
-    r"""Upper confidence bounds by the bootstrap: how far replicates of the regression lie from it in the context.
+    r"""Bootstrapped upper confidence bounds: the spread of bootstrapped regressions at the context.
 
     .. math:: f_k + z_k \sqrt{\frac1B \sum_b (x^\top\delta_{kb})^2}, \qquad
               V_k \delta_{kb} = \sum_i w_{ib} x_i \hat\epsilon_i + \bar s \sqrt P \eta_b
@@ -96,5 +96,4 @@ class ContextualBootstrappedUCB(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.replicates)

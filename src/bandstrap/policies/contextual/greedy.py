@@ -124,11 +124,10 @@ class ContextualEpsilonGreedy(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.epsilon)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:
-        """An equal part of epsilon for each, and the rest for the leader."""
+        """Equal shares of epsilon for all arms, and the rest for the leader."""
         greedy_scores(state)
         n_arms, best = len(state.order), leader(state)
         return [params.epsilon / n_arms + (1.0 - params.epsilon) * (arm == best) for arm in range(n_arms)]

@@ -73,5 +73,4 @@ class ContextualLinUCB(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.width)

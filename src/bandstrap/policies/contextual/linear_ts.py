@@ -85,7 +85,6 @@ class ContextualLinearTS(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:

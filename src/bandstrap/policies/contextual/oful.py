@@ -107,5 +107,4 @@ class ContextualOFUL(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.sigma, self.theta_bound, self.delta)

@@ -105,7 +105,6 @@ class RandUCB(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.width, self.points)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:

@@ -100,7 +100,7 @@ KERNELS = {
 
 
 class ShareUCB(ContextualPolicy[Label]):
-    r"""Studentized upper confidence bounds whose level is an arm's share of the information in the context.
+    r"""Studentized upper confidence bounds in contexts; the level of each arm follows from its share of the information.
 
     .. math:: f_k + s_k \sqrt{v_k \nu_k \bigl(e^{z_k^2/\nu_k} - 1\bigr)}, \qquad
               z_k = \Phi^{-1}(1 - 0.9\, e_k), \qquad
@@ -149,7 +149,6 @@ class ShareUCB(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.randomized)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float] | Any:

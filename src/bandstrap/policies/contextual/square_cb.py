@@ -92,7 +92,6 @@ class SquareCB(ContextualPolicy[Label]):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.scale, self.exponent)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float]:

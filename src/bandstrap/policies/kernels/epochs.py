@@ -79,39 +79,39 @@ def policy_score(params: Any, state: Any, arm: int, shared: Any, rng: np.random.
 
 @inlined
 def as_shown(state: Any) -> Any:
-    """See :class:`ArmSums`."""
+    """Return the state that the plain kernel is shown."""
 
 
 @jitable
 def take_in(params: Params, state: Any, arm: int, reward: float, round_: int, rng: np.random.Generator) -> None:
-    """See :class:`ArmSums`."""
+    """Add a reward to the sums, and to the weight, of its arm."""
 
 
 @jitable
 def mean(state: Any, arm: int, origin: float) -> float:
-    """See :class:`ArmSums`."""
+    """Return the mean of an arm, counted from the origin."""
     return 0.0
 
 
 @jitable
 def squares(state: Any, arm: int) -> float:
-    """See :class:`ArmSums`."""
+    """Return the sum of an arm's squared deviations."""
     return 0.0
 
 
 @jitable
 def show(state: Any, arm: int) -> None:
-    """See :class:`ArmSums`."""
+    """Show an arm as it is."""
 
 
 @jitable
 def show_swept(state: Any, arm: int, least: float) -> None:
-    """See :class:`ArmSums`."""
+    """Show an arm with the mean and effective pulls that are left when epochs are swept."""
 
 
 @jitable
 def discount(state: Any, arm: int, factor: float) -> None:
-    """See :class:`ArmSums`."""
+    """Multiply what an arm has by a factor."""
 
 
 # --- the kernel -------------------------------------------------------------------------------------------------------

@@ -96,7 +96,6 @@ class LinUCB(LinearPolicy):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(1.0 + math.sqrt(math.log(2.0 / self.delta) / 2.0) if self.width is None else self.width)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:
@@ -104,5 +103,4 @@ class LinUCB(LinearPolicy):
         return State(start_regression(dimension, self.ridge))
 
     def widths(self, params: Params, state: State, actions: Floats, round_: int) -> Floats:
-        """See :func:`widths`."""
         return widths(params, state, actions, round_)

@@ -229,7 +229,7 @@ MULTIPLIED: dict[LinearQuantile, Kernel] = {
 
 
 class LinearBootstrappedUCB(OFUL):
-    r"""Optimism whose radius is a bootstrap quantile, with a share of OFUL's radius that vanishes.
+    r"""Optimism whose radius is a bootstrap quantile, plus a vanishing share of OFUL's radius.
 
     .. math:: \arg\max_x\; x^\top\hat\theta_t + \bigl(q_{\alpha_t} + \beta_t/\sqrt{n}\bigr) \|x\|_{\bar V_t^{-1}}
 
@@ -321,7 +321,7 @@ class LinearBootstrappedUCB(OFUL):
         )
 
     def check_size(self, size: int) -> None:
-        """Refuse also resamples of which no memory would hold their factors, or their generators."""
+        """Refuse also more resamples than memory can hold."""
         super().check_size(size)
         # A generator is two words, which are Python's integers while it is made.
         numbers = size * (size + 1) if self.quantile == "streaming" else 10

@@ -73,7 +73,7 @@ KERNEL = Kernel("linear_phe", learn=learn, choose=choose)
 
 
 class LinearPHE(LinearPolicy):
-    r"""Act best for the ridge estimate of a history in which every reward has ``a`` random pseudo-rewards beside it.
+    r"""Perturbed-history exploration: the best action by ridge regression on rewards and ``a`` pseudo-rewards for each.
 
     .. math:: \tilde\theta = \frac{1}{a+1} \bar V_t^{-1} \sum_s x_s \Bigl(y_s + \sum_{j \le a} Z_{js}\Bigr), \qquad
               Z_{js} \in \{\text{lower}, \text{upper}\} \text{ with probability } 1/2
@@ -136,7 +136,6 @@ class LinearPHE(LinearPolicy):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.a, self.lower, self.upper)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:

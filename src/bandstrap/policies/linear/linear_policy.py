@@ -43,7 +43,7 @@ class LinearOnline(TypedDict, total=False):
 
 
 class LinearPolicy(LivePolicy):
-    """A policy for linear bandits: told the features of the actions each round, it picks one.
+    """A policy for linear bandits: selects one of the actions on offer, which are given by their features.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class LinearPolicy(LivePolicy):
         raise NotImplementedError
 
     def estimates(self, state: Any, actions: Floats) -> Floats | None:
-        """The mean reward of each action as a state estimates it: by ridge regression, if that is in it."""
+        """Estimated mean reward of each action; by ridge regression, if the state holds one."""
         return predictions(np.asarray(state.regression.theta), actions) if hasattr(state, "regression") else None
 
     def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
@@ -113,11 +113,11 @@ class LinearPolicy(LivePolicy):
         return None
 
     def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
-        """The state, with its own generators, if it has any, begun anew."""
+        """The state with its own random generators, if it has any, started anew."""
         return state
 
     def check_size(self, size: int) -> None:
-        """Refuse so many features that no memory would hold their matrix of products and its root."""
+        """Refuse more features than memory can hold a matrix for."""
         check_memory(2 * WORD * size**2, "dimension", type(self).__name__, size)
 
     def start(self, dimension: int, capacity: int, rng: np.random.Generator) -> StateTuple:

@@ -53,7 +53,7 @@ KERNEL = Kernel("linear_reboot", learn=learn, choose=choose)
 
 
 class LinearReBoot(LinearPolicy):
-    r"""Draw each action's mean around the estimate, as wide as the residuals of its own rewards.
+    r"""Draw each action's mean around its estimate, with the spread of the residuals of its own rewards.
 
     .. math:: \tilde\mu_x \sim N\Bigl(x^\top\hat\theta_t,\; \omega^2\, \frac{\mathrm{RSS}_x}{n_x^2}\Bigr), \qquad
               \mathrm{RSS}_x = \sum_{s : x_s = x} (y_s - x^\top\hat\theta_t)^2
@@ -98,7 +98,6 @@ class LinearReBoot(LinearPolicy):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         return Params(self.omega)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> State:

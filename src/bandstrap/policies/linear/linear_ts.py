@@ -78,7 +78,7 @@ KERNEL = Kernel("linear_ts", learn=learn, choose=choose)
 
 
 class LinearTS(LinearPolicy):
-    r"""Act best for a draw from the posterior, or from a wider version of it.
+    r"""Thompson sampling: the best action for a draw from the posterior, or from a wider version of it.
 
     .. math:: \tilde\theta \sim N(\hat\theta_t,\; v^2 \bar V_t^{-1}), \qquad \arg\max_x x^\top\tilde\theta
 
@@ -159,7 +159,6 @@ class LinearTS(LinearPolicy):
         return ratio * ratio
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         schedule = self.schedule_for(horizon)
         return Params(INFLATIONS[self.inflation], self.sigma, self.delta, schedule, self.random_rounds)
 

@@ -123,7 +123,6 @@ class OFUL(LinearPolicy):
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
-        """Numbers for the kernel."""
         schedule = self.schedule_for(horizon)
         return Params(
             Ellipsoid(RADII[self.radius], self.sigma, self.ridge, self.theta_bound, schedule), self.random_rounds
@@ -134,5 +133,4 @@ class OFUL(LinearPolicy):
         return State(start_regression(dimension, self.ridge))
 
     def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
-        """See :func:`widths`."""
         return widths(params, state, actions, round_)

@@ -79,7 +79,7 @@ class Described(metaclass=Declared):
         self.direction = check_choice(direction, "direction", type(self).__name__, get_args(Direction))
 
     def make_params(self, horizon: int | None) -> object:
-        """Numbers for the kernel, as a NamedTuple."""
+        """Parameters that the compiled functions take: a NamedTuple of numbers and arrays."""
         raise NotImplementedError
 
     def check_size(self, size: int) -> None:

@@ -85,7 +85,6 @@ class EpochPolicy(Policy[Label]):
 
     @property
     def epoch_settings(self) -> EpochSettings:
-        """Numbers for the kernel."""
         rule = TESTED if self.epochs == "auto" else ALWAYS if self.epochs else NEVER
         return EpochSettings(rule, self.epoch_length, self.discount)
 

@@ -79,7 +79,7 @@ class NoBounds:
 
 
 class Policy(LivePolicy, Generic[Label]):
-    """A bandit policy: described to the simulator without arms, live with them.
+    """A bandit policy: without arms a description for the simulator, with arms a live policy.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ class Policy(LivePolicy, Generic[Label]):
         return all(pulls[arm] >= self.n_initial for arm in arms)
 
     def add_arm(self, label: Hashable) -> None:
-        """Have one more arm, about which nothing is known; others keep what is known of them.
+        """Add an arm without rewards; the other arms keep their state.
 
         Its place among ties is drawn from the policy's generator. Until its first rewards have come back it is handed out
         now and then, ever more seldom, and the policy plays with the others; see the notes of :class:`bandstrap.Policy`.
@@ -445,7 +445,7 @@ class Policy(LivePolicy, Generic[Label]):
             raise
 
     def retire(self, label: Hashable) -> None:
-        """Never select an arm again; what is known of it stays, and its late rewards are still taken in.
+        """Stop selecting an arm for good; its data are kept, and its late rewards are still learned.
 
         Its label is not free again, and the last arm cannot be retired.
 

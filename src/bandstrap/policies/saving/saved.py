@@ -73,7 +73,7 @@ def save(policy: LivePolicy, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Policy | LinearPolicy:
-    """Read a policy that was saved; it goes on, to the last bit, as the saved one would have.
+    """Read a saved policy, which continues exactly as the original would.
 
     Parameters
     ----------
