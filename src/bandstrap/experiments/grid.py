@@ -122,7 +122,7 @@ def with_settings(text: str, settings: GridSettings, between: str) -> str:
 def panel_name(name: str, settings: GridSettings) -> str:
     """The name of a panel at a combination, fit for a file's.
 
-    >>> panel_name("a", {"law": "gaussian", "n": 2})
+    >>> panel_name("a", {"distribution": "gaussian", "n": 2})
     'a-distribution=gaussian-n=2'
     """
     return "-".join([name, *(f"{key}={part_of_name(written(value))}" for key, value in settings.items())])
