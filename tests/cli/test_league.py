@@ -46,8 +46,8 @@ def test_league_refuses_with_one_sentence_and_exit_code_2(run, tmp_path, argumen
 
 
 def test_the_command_plays_it(run, tmp_path):
-    arguments = ("--contexts", "--environment", "wheel .95", "--policy", "greedy", "--policy", "OFUL")
+    arguments = ("--contexts", "--environment", "wheel .95", "--policy", "greedy", "--policy", "ShareUCB")
     done = run("league", *arguments, "--horizon", 30, "--replications", 2, "--jobs", 1, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert set(polars.read_parquet(tmp_path / "out" / "league.parquet")["policy"]) == {"greedy", "OFUL"}
+    assert set(polars.read_parquet(tmp_path / "out" / "league.parquet")["policy"]) == {"greedy", "ShareUCB"}
     assert "--contexts" in (tmp_path / "out" / "plan.json").read_text()

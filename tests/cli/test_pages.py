@@ -39,8 +39,12 @@ DATA = "variant,revenue\n" + "".join(
 # Pages with much to compile, or with many commands.
 LONG = {
     *(f"docs/howto/{name}.md" for name in ("export", "late-rewards", "linear", "restarts")),
-    *(f"docs/{name}.md" for name in ("contexts", "executors", "experiments", "own-environment", "start/researcher")),
+    *(
+        f"docs/{name}.md"
+        for name in ("contexts", "executors", "experiments", "own-environment", "own-policy", "start/researcher")
+    ),
     *(f"docs/explanation/{name}.md" for name in ("correction", "drift", "saturation")),
+    "docs/start/researcher.md",
     "docs/tutorials/figure.md",
 }
 # Figures of the paper take seconds even when small, and nothing on the pages follows from their files: once is enough.

@@ -12,18 +12,20 @@ from bandstrap.errors import InvalidInput
 from bandstrap.policies.states.duels import LEADER, ROUND, WAITING
 from bandstrap.policies.states.fields import declared_leaves
 from contract.test_policies import (
+    CASES,
+    TELLING,
     arrays,
     either_policy,
-    every_case,
     every_case_either_way,
     every_case_that_learns_of_each_arm_alone,
+    ident,
     make,
     make_tape,
     play_online,
 )
 from policies.own_policies import Sorted
 from policies.test_journal import spread, steps_of
-from sampling import each, telling
+from sampling import COMPILED_KINDS, each, telling
 
 N_ARMS = 5
 MEANS = [-60.0, 0.0, 0.5, 0.25, -60.0]
@@ -140,7 +142,7 @@ def test_all_arms_are_what_no_arms_mean(case, compiled):
     assert known(one) == known(other)
 
 
-@every_case
+@telling("case", CASES, lambda case: case in TELLING and case[0] in COMPILED_KINDS, ids=ident)
 def test_machine_code_chooses_among_some_arms_as_plain_python_does(case):
     observed = game()
     plain, compiled = told(case, observed), told(case, observed, compiled=True)

@@ -12,7 +12,7 @@ from bandstrap.policies.linear.known_actions import record, start_known
 from bandstrap.policies.linear.replicates import Observed
 from naive import linear as naive
 from policies.linear.compiled import estimating
-from sampling import each, exhaustive
+from sampling import each, exhaustive, telling
 
 N_REPLICATES = 8
 
@@ -81,12 +81,15 @@ def test_ordinary_problems_are_known_to_a_hundredth_whatever_their_scale(d, scal
     np.testing.assert_allclose(plain, found, rtol=1e-4)
 
 
+@telling("is_compiled", [False, True], [False])
 @each(
     ("features", "rewards", "ridge"),
     [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1e30, 1.0, 1.0), (1e-30, 1.0, 1.0), (1.0, 1e300, 1.0), (1.0, 1.0, 1e-12)],
 )
-def test_where_single_precision_ends_nothing_is_said(features, rewards, ridge):
+def test_where_single_precision_ends_nothing_is_said(is_compiled, features, rewards, ridge):
     X = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 0.3, -0.7]) * features
     y = np.array([1.0, -1.0, 2.0, 0.5]) * rewards
-    _, doubt = estimates(X, y, np.ones((4, 5)), ridge, np.zeros(3), estimating.compiled)
+    call = estimating.compiled if is_compiled else estimated_distances
+    with np.errstate(all="ignore"):  # as in machine code
+        _, doubt = estimates(X, y, np.ones((4, 5)), ridge, np.zeros(3), call)
     assert doubt == math.inf
