@@ -37,19 +37,10 @@ def score(params, state, arm, shared, rng):
     return 1e6 + rng.random() if rng.random() < FLOOR else index.score(params, state, arm, shared, rng)
 
 
-@borrowing
-def epoch_score(params, state, arm, shared, rng):
-    """The same with epochs."""
-    return 1e6 + rng.random() if rng.random() < FLOOR else index.epoch_score(params, state, arm, shared, rng)
-
-
 class Floored(EdgeworthUCB):
     """EdgeworthUCB in an experiment with a floor."""
 
-    kernel = KernelOfEpochs(
-        Kernel("floored", learn=index.learn, prepare=index.prepare, score=score),
-        Kernel("floored_epochs", learn=index.epoch_learn, prepare=index.epoch_prepare, score=epoch_score),
-    )
+    kernel = KernelOfEpochs(Kernel("floored", learn=index.learn, prepare=index.prepare, score=score), index.SUMS)
 
 
 POLICIES = {

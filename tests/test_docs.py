@@ -1,6 +1,6 @@
 """The numbers of the docs are those of the files they come from."""
 
-import importlib
+import importlib.util
 import json
 import math
 import re
@@ -441,6 +441,16 @@ def test_the_map_of_the_league_has_a_row_for_each_policy_and_a_best_one_in_each_
     cells = [re.findall(r"<td.*?>(.*?)</td>", cells) for _, cells in rows]
     assert {len(row) for row in cells} == {1 + len(kinds)}
     assert all(any(value == "<b>1.00</b>" for value in column) for column in [*zip(*cells, strict=True)][1:])
+
+
+def test_the_script_of_the_page_on_moving_levels_plays_policies_that_there_are():
+    path = importlib.util.spec_from_file_location("drift", DOCS / "drift.py")
+    drift = importlib.util.module_from_spec(path)
+    path.loader.exec_module(drift)
+    for options in drift.POLICIES.values():
+        policy = drift.Floored(arms=2, rng=0, epoch_length=5, randomized=True, **options)
+        for reward in [0.0, 1.0] * 10:
+            policy.update(policy.select(), reward)
 
 
 def test_what_the_page_says_of_moving_levels_is_so():

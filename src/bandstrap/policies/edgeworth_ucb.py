@@ -332,6 +332,9 @@ def discount(state: EpochState, arm: int, factor: float) -> None:
         note_shape(central, state.facts, arm, state.weights[arm])
 
 
+SUMS = ArmSums(as_shown, take_in, mean, squares, show, show_swept, discount)
+
+
 class EdgeworthUCB(EpochPolicy[Label]):
     r"""A studentized index with Edgeworth's terms for skewness and kurtosis; no parameters to set: start with this one.
 
@@ -446,7 +449,7 @@ class EdgeworthUCB(EpochPolicy[Label]):
     .. [3] Abramowitz, Stegun. Handbook of Mathematical Functions, 1964: formula 26.2.23.
     """
 
-    kernel = KernelOfEpochs(KERNEL, ArmSums(as_shown, take_in, mean, squares, show, show_swept, discount))
+    kernel = KernelOfEpochs(KERNEL, SUMS)
     indices_are_bounds = True
     name = "edgeworth_ucb"
     n_initial = 2
