@@ -108,6 +108,15 @@ def test_ends_and_estimates_are_those_of_the_slow_twin_and_rounded_outwards(seed
         assert found.estimate == pytest.approx(np.clip(robust, found.lower, found.upper), abs=1e-9)
 
 
+@each("target", [[1, 0], [0.3, 0.7], [0.5, 0.5]])
+def test_ends_that_cross_are_put_in_order(target):
+    """An arm that is drawn once against all odds: its sequence misses, which it may, and is no empty interval."""
+    arms, rewards = [1] * 20 + [0] + [1] * 20, [0.0, 1.0] * 20 + [0.0]
+    for final in (rewards, [1 - reward for reward in rewards]):
+        found = value(arms, final, [1e-7, 1 - 1e-7], target)
+        assert 0 <= found.lower <= found.estimate <= found.upper <= 1
+
+
 def test_ips_and_snips_are_those_of_vw_estimators():
     """Bit for bit, where version 0.2.2 of that package is installed; ``naive.inverse_propensity`` adds as it does."""
     pytest.importorskip("estimators.bandits.ips")

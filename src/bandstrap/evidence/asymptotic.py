@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.errors import brief, check_count, check_number, read_numbers, requirement
+from bandstrap.errors import check_count, check_number, read_numbers, requirement
 from bandstrap.evidence.betting import add_in_order
 from bandstrap.evidence.contrasts import ContrastIntervals, overlaps, pair_shares
-from bandstrap.evidence.table import MOST_ARMS, ArmPlaces, check_arms, check_labels, check_weights
+from bandstrap.evidence.table import (
+    ArmPlaces,
+    check_arms,
+    check_joining,
+    check_labels,
+    check_state,
+    check_weights,
+    chunks,
+    read_arrays,
+)
 
 # A pair of arms is shown from so many rewards other than 0 in both together, and so many decisions for each, on.
 FEWEST_REWARDS = 200
@@ -23,8 +32,7 @@ NARROWEST_AT = 10.0
 SLOWEST = 0.005
 # Larger rewards count as so much: sums of their squares are still numbers.
 LARGEST_REWARD = 1e145
-CHUNK = 1 << 16
-ARRAYS: dict[str, int] = {"overlap": 2, "sums": 2, "squares": 2, "start": 2, "pulls": 1, "nonzero": 1}
+ARRAYS = ("overlap", "sums", "squares", "start", "pulls", "nonzero")
 
 
 class AsymptoticContrasts:
@@ -96,9 +104,7 @@ class AsymptoticContrasts:
             where = int(np.argmin(np.isfinite(column)))
             raise requirement("rewards", owner, "finite numbers", f"{column[where]} at decision {where}")
         table = check_weights(weights, chosen, len(self.labels), owner)
-        rows = max(1, CHUNK // len(self.labels) ** 2)
-        for begin in range(0, len(chosen), rows):
-            some = slice(begin, begin + rows)
+        for some in chunks(len(chosen), len(self.labels) ** 2):
             self._add(chosen[some], np.clip(column[some], -LARGEST_REWARD, LARGEST_REWARD), table[some])
 
     def _add(self, chosen: ArmPlaces, rewards: Floats, weights: Floats) -> None:
@@ -134,11 +140,9 @@ class AsymptoticContrasts:
 
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; it had probability 0 until now."""
-        if len(self.labels) == MOST_ARMS:
-            raise requirement("label", "AsymptoticContrasts.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
-        self.labels = check_labels([*self.labels, label], "AsymptoticContrasts.add_arm")
-        for name, n_axes in ARRAYS.items():
-            setattr(self, name, np.pad(getattr(self, name), [(0, 1)] * n_axes))
+        self.labels = check_joining(self.labels, label, "AsymptoticContrasts.add_arm")
+        for name in ARRAYS:
+            setattr(self, name, np.pad(getattr(self, name), (0, 1)))
 
     def intervals(self, alpha: float = 0.05, *, simultaneous: bool = False) -> ContrastIntervals:
         """Estimates and approximate intervals of all contrasts; see :meth:`Contrasts.intervals`."""
@@ -170,15 +174,8 @@ class AsymptoticContrasts:
     def from_dict(cls, state: Mapping[str, Any]) -> AsymptoticContrasts:
         """The state that :meth:`to_dict` wrote."""
         owner = "AsymptoticContrasts.from_dict"
-        needed = {"arms", "n_decisions", "level", *ARRAYS}
-        if not isinstance(state, Mapping) or set(state) != needed or not isinstance(state["arms"], list | tuple):
-            raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
-        found = cls(state["arms"])
+        found = cls(check_state(state, ("n_decisions", "level", *ARRAYS), owner)["arms"])
         found.n_decisions = check_count(state["n_decisions"], "n_decisions", owner, at_least=0)
         found.level = check_number(state["level"], "level", owner)
-        for name in ARRAYS:
-            array = read_numbers(state[name], name, owner, "numbers", kinds="iuf")
-            if array.shape != getattr(found, name).shape or not np.isfinite(array).all():
-                raise requirement(name, owner, f"numbers of shape {getattr(found, name).shape}", brief(state[name]))
-            setattr(found, name, array)
+        read_arrays(found, state, ARRAYS, owner)
         return found

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Bools, Floats
-from bandstrap.errors import brief, check_count, check_number, read_numbers, requirement
+from bandstrap.errors import brief, check_count, check_number, requirement
 from bandstrap.evidence.betting import (
     BETS,
     EPS,
@@ -25,20 +25,22 @@ from bandstrap.evidence.betting import (
     lower_sum,
 )
 from bandstrap.evidence.table import (
-    MOST_ARMS,
     ArmPlaces,
     check_arm,
     check_arms,
+    check_columns,
+    check_joining,
     check_labels,
     check_range,
     check_rewards,
+    check_state,
     check_weights,
+    chunks,
+    read_arrays,
 )
 
-# Numbers that are worked on at a time.
-CHUNK = 1 << 16
-# Arrays of the state, and the axes of each beside those of the two arms of a pair.
-ARRAYS: dict[str, tuple[int, ...]] = {"log_products": (N_BETS,), "overlap": (), "sums": (), "squares": (), "means": ()}
+# Arrays of the state, whose first two axes are the arms of a pair.
+ARRAYS = ("log_products", "overlap", "sums", "squares", "means")
 
 
 @dataclass(frozen=True)
@@ -238,9 +240,7 @@ class Contrasts:
         chosen = check_arms(arms, self.labels, owner)
         scaled = check_rewards(rewards, len(chosen), self.low, self.high, owner)
         table = check_weights(weights, chosen, len(self.labels), owner)
-        rows = max(1, CHUNK // (2 * N_BETS * len(self.labels) + len(self.labels) ** 2))
-        for start in range(0, len(chosen), rows):
-            some = slice(start, start + rows)
+        for some in chunks(len(chosen), 2 * N_BETS * len(self.labels) + len(self.labels) ** 2):
             self._add(chosen[some], scaled[some], table[some])
 
     def _add(self, chosen: ArmPlaces, scaled: Floats, weights: Floats) -> None:
@@ -274,13 +274,10 @@ class Contrasts:
         known: if arms join in reaction to results, the probability of an error is at most ``1 + 1/k + ... + 1/(K - 1)``
         times alpha, with ``k`` arms at first and ``K`` in the end. Where that matters, name all arms from the start.
         """
-        if len(self.labels) == MOST_ARMS:
-            raise requirement("label", "Contrasts.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
-        labels = check_labels([*self.labels, label], "Contrasts.add_arm")
+        self.labels = check_joining(self.labels, label, "Contrasts.add_arm")
         for name in ARRAYS:
             array = getattr(self, name)
             setattr(self, name, np.pad(array, [(0, 1), (0, 1)] + [(0, 0)] * (array.ndim - 2)))
-        self.labels = labels
 
     def merge(self, later: Contrasts) -> Contrasts:
         """Evidence of two parts of a log together: all sums add.
@@ -333,21 +330,12 @@ class Contrasts:
         ('red', 'green')
         """
         owner = "Contrasts.from_dict"
-        needed = {"arms", "low", "high", "n_decisions", "n_before", "level", *ARRAYS}
-        if not isinstance(state, Mapping) or set(state) != needed:
-            raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
-        if not isinstance(state["arms"], list | tuple):
-            raise requirement("arms", owner, "a list of labels", brief(state["arms"]))
+        check_state(state, ("low", "high", "n_decisions", "n_before", "level", *ARRAYS), owner)
         found = cls(state["arms"], low=state["low"], high=state["high"])
         found.n_decisions = check_count(state["n_decisions"], "n_decisions", owner, at_least=0)
         found.n_before = check_count(state["n_before"], "n_before", owner, at_least=0)
         found.level = check_number(state["level"], "level", owner)
-        pairs = (len(found.labels),) * 2
-        for name, more in ARRAYS.items():
-            array = read_numbers(state[name], name, owner, "finite numbers", kinds="iuf")
-            if array.shape != pairs + more or not np.isfinite(array).all():
-                raise requirement(name, owner, f"finite numbers of shape {pairs + more}", brief(state[name]))
-            setattr(found, name, array)
+        read_arrays(found, state, ARRAYS, owner)
         consistent = (
             0.0 <= found.level <= 1.0
             and np.array_equal(found.overlap, found.overlap.T)
@@ -480,9 +468,6 @@ def contrasts(
     b -0.014 (-0.048 to +0.021)
     c +0.085 (+0.038 to +0.138)
     """
-    columns = np.shape(weights)[-1:] or (0,)
-    if labels is not None and len(labels) != columns[0]:
-        raise requirement("labels", "contrasts", f"one for each of the {columns[0]} columns of weights", brief(labels))
-    state = Contrasts(columns[0] if labels is None else labels, low=low, high=high)
+    state = Contrasts(check_columns(labels, weights, "contrasts"), low=low, high=high)
     state.update(arms, rewards, weights)
     return state.intervals(alpha, simultaneous=simultaneous)

@@ -11,13 +11,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.arrays import Bools, Floats
-from bandstrap.errors import brief, check_count, check_number, read_numbers, requirement
+from bandstrap.errors import brief, check_count, check_number, requirement
 from bandstrap.evidence.betting import EPS, ROUNDINGS
-from bandstrap.evidence.table import MOST_ARMS, ArmPlaces, check_arms, check_flags, check_labels, check_weights
+from bandstrap.evidence.table import (
+    ArmPlaces,
+    check_arms,
+    check_columns,
+    check_flags,
+    check_joining,
+    check_labels,
+    check_state,
+    check_weights,
+    chunks,
+    read_arrays,
+)
 
 # An arm is bet to be this many times as frequent as its probabilities say.
 FACTORS: Floats = np.array([0.25, 0.5, 0.8, 1.25, 2.0, 4.0])
-CHUNK = 1 << 16
+ARRAYS = ("log_products", "counts", "expected")
 SIDES = ("missing", "present")
 
 
@@ -132,9 +143,7 @@ class Health:
         chosen = check_arms(arms, self.labels, owner)
         flags = check_flags(missing, "missing", len(chosen), owner)
         table = check_weights(weights, chosen, len(self.labels), owner)
-        rows = max(1, CHUNK // (2 * FACTORS.size * len(self.labels)))
-        for start in range(0, len(chosen), rows):
-            some = slice(start, start + rows)
+        for some in chunks(len(chosen), 2 * FACTORS.size * len(self.labels)):
             self._add(chosen[some], flags[some], table[some])
 
     def _add(self, chosen: ArmPlaces, missing: Bools, weights: Floats) -> None:
@@ -169,10 +178,8 @@ class Health:
         arms join in reaction to results, the error probability is at most ``K/k`` times alpha, with ``k`` arms at first
         and ``K`` in the end.
         """
-        if len(self.labels) == MOST_ARMS:
-            raise requirement("label", "Health.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
         n_arms = len(self.labels)
-        self.labels = check_labels([*self.labels, label], "Health.add_arm")
+        self.labels = check_joining(self.labels, label, "Health.add_arm")
         self.peak += math.log((n_arms + math.exp(-self.peak)) / (n_arms + 1))
         self.log_products = np.pad(self.log_products, [(0, 0), (0, 1), (0, 0)])
         self.counts, self.expected = (np.pad(each, [(0, 0), (0, 1)]) for each in (self.counts, self.expected))
@@ -194,7 +201,7 @@ class Health:
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain lists and numbers, for JSON; :meth:`from_dict` reads them back without loss."""
-        arrays = {name: getattr(self, name).tolist() for name in ("log_products", "counts", "expected")}
+        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
         worst = None if self.worst is None else list(self.worst)
         return {"arms": list(self.labels), "peak": self.peak, "worst": worst, **arrays}
 
@@ -202,19 +209,9 @@ class Health:
     def from_dict(cls, state: Mapping[str, Any]) -> Health:
         """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
         owner = "Health.from_dict"
-        needed = {"arms", "peak", "worst", "log_products", "counts", "expected"}
-        if not isinstance(state, Mapping) or set(state) != needed:
-            raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
-        if not isinstance(state["arms"], list | tuple):
-            raise requirement("arms", owner, "a list of labels", brief(state["arms"]))
-        found = cls(state["arms"])
+        found = cls(check_state(state, ("peak", "worst", *ARRAYS), owner)["arms"])
         found.peak = check_number(state["peak"], "peak", owner)
-        for name in ("log_products", "counts", "expected"):
-            array = read_numbers(state[name], name, owner, "finite numbers", kinds="iuf")
-            shape = getattr(found, name).shape
-            if array.shape != shape or not np.isfinite(array).all():
-                raise requirement(name, owner, f"finite numbers of shape {shape}", brief(state[name]))
-            setattr(found, name, array)
+        read_arrays(found, state, ARRAYS, owner)
         worst = state["worst"]
         if worst is not None:
             if not isinstance(worst, list | tuple) or len(worst) != 4:
@@ -279,9 +276,6 @@ def health(
     >>> health([0, 1] * 50, [0, 1] * 50, [0.5, 0.5]).healthy
     False
     """
-    columns = np.shape(weights)[-1:] or (0,)
-    if labels is not None and len(labels) != columns[0]:
-        raise requirement("labels", "health", f"one for each of the {columns[0]} columns of weights", brief(labels))
-    state = Health(columns[0] if labels is None else labels)
+    state = Health(check_columns(labels, weights, "health"))
     state.update(arms, missing, weights)
     return state.finding(alpha)

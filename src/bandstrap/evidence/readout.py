@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bandstrap.basics.display import Display, as_html, as_text
-from bandstrap.basics.text import listed
 from bandstrap.errors import brief, check_number, requirement
 from bandstrap.evidence.asymptotic import FEWEST_DECISIONS, FEWEST_REWARDS
 from bandstrap.evidence.contrasts import ContrastIntervals, Contrasts
 from bandstrap.evidence.health import HealthFinding
 from bandstrap.evidence.state import CAP_REWARDS, LogEvidence, RewardDirection
-from bandstrap.evidence.table import check_arm
+from bandstrap.evidence.table import check_arm, check_columns
 from bandstrap.evidence.value import ValueEstimate
 from bandstrap.evidence.verdict import Word, verdict
 
@@ -389,18 +387,8 @@ def turned(value: ValueEstimate, sign: float) -> ValueEstimate:
     """A value of rewards whose sign was turned, as it was reported."""
     if sign > 0:
         return value
-    turned_round = EffectInterval(value.estimate, value.lower, value.upper).scaled(-1.0)
-    return ValueEstimate(
-        value.name,
-        turned_round.estimate,
-        turned_round.lower,
-        turned_round.upper,
-        -value.ips,
-        -value.snips,
-        value.effective_size,
-        value.n_decisions,
-        value.uncovered,
-    )
+    ends = asdict(EffectInterval(value.estimate, value.lower, value.upper).scaled(-1.0))
+    return replace(value, **ends, ips=-value.ips, snips=-value.snips)
 
 
 def no_range(state: LogEvidence) -> str:
@@ -501,10 +489,6 @@ def readout_of_log(
     >>> readout_of_log([0, 1, 1, 0], [0, 1, 1, 0], [0.5, 0.5]).sentence
     'Open: each arm may still be the best.'
     """
-    columns = np.shape(weights)[-1:] or (0,)
-    if labels is not None and len(labels) != columns[0]:
-        rule_ = f"one for each of the {columns[0]} columns of weights"
-        raise requirement("labels", "readout_of_log", rule_, listed(map(str, labels), 5))
-    state = LogEvidence(columns[0] if labels is None else labels, **rule)
+    state = LogEvidence(check_columns(labels, weights, "readout_of_log"), **rule)
     state.update(arms, rewards, weights, active=active, times=times)
     return readout(state, alpha, control=control, epsilon=epsilon)

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandstrap.errors import InvalidInput, brief, requirement
-from bandstrap.evidence.table import check_arms, check_labels, check_range, check_rewards, check_weights
+from bandstrap.errors import InvalidInput, brief
+from bandstrap.evidence.table import check_arms, check_columns, check_labels, check_range, check_rewards, check_weights
 from bandstrap.evidence.value import PolicyValues
 
 # How far probabilities may be from equal: they are often written with six digits.
@@ -106,10 +106,7 @@ def rejection_replay(
        algorithms. WSDM 2011.
     """
     owner = "rejection_replay"
-    columns = np.shape(weights)[-1:] or (0,)
-    if labels is not None and len(labels) != columns[0]:
-        raise requirement("labels", owner, f"one for each of the {columns[0]} columns of weights", brief(labels))
-    names = check_labels(columns[0] if labels is None else labels, owner)
+    names = check_labels(check_columns(labels, weights, owner), owner)
     known: Sequence[Any] = range(len(names)) if labels is None else names
     low, high = check_range(low, high, owner)
     chosen = check_arms(arms, names, owner)

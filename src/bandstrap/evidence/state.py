@@ -16,7 +16,15 @@ from bandstrap.evidence.asymptotic import AsymptoticContrasts
 from bandstrap.evidence.betting import add_in_order
 from bandstrap.evidence.bins import ContrastBins
 from bandstrap.evidence.health import Health
-from bandstrap.evidence.table import ArmPlaces, check_arms, check_flags, check_labels, check_range, check_weights
+from bandstrap.evidence.table import (
+    ArmPlaces,
+    check_arms,
+    check_flags,
+    check_labels,
+    check_range,
+    check_state,
+    check_weights,
+)
 from bandstrap.evidence.value import PolicyValues
 
 # How the range of exact evidence came about: given; [0, 1], since no reward lies outside; waiting for a cap, capped; or
@@ -29,6 +37,7 @@ CAP_RANK = 3
 FORMAT = 2
 COUNTS = ("n_decisions", "n_inactive", "n_missing", "n_skipped", "n_rewarded", "n_beyond", "n_positive")
 SUMS = ("earned", "counted_reward", "beyond")
+PLAIN = ("direction", "cap", "basis", "low", "high", "largest", *COUNTS, *SUMS)
 
 
 class LogEvidence:
@@ -256,11 +265,10 @@ class LogEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain lists and numbers, for JSON; :meth:`from_dict` reads them back without loss."""
-        names = ("direction", "cap", "basis", "low", "high", "largest", *COUNTS, *SUMS)
         return {
             "format": FORMAT,
             "arms": list(self.labels),
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in PLAIN},
             "span": None if self.span is None else list(self.span),
             **{name: getattr(self, name).to_dict() for name in PARTS},
         }
@@ -269,22 +277,9 @@ class LogEvidence:
     def from_dict(cls, state: Mapping[str, Any]) -> LogEvidence:
         """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
         owner = "LogEvidence.from_dict"
-        names = {
-            "format",
-            "arms",
-            "direction",
-            "cap",
-            "basis",
-            "low",
-            "high",
-            "largest",
-            "span",
-            *COUNTS,
-            *SUMS,
-            *PARTS,
-        }
-        if not isinstance(state, Mapping) or set(state) != names or state["format"] != FORMAT:
-            raise requirement("state", owner, f"one of format {FORMAT}, written by to_dict", brief(state))
+        check_state(state, ("format", *PLAIN, "span", *PARTS), owner)
+        if state["format"] != FORMAT:
+            raise requirement("format", owner, f"{FORMAT}, which this version reads", brief(state["format"]))
         found = cls(state["arms"], cap=state["cap"], direction=state["direction"])
         found.basis = check_choice(state["basis"], "basis", owner, ("declared", "unit", "waiting", "capped", "signed"))
         found.low, found.high = check_range(state["low"], state["high"], owner)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,8 @@ from bandstrap.basics.text import listed
 from bandstrap.errors import brief, check_number, read_numbers, requirement
 
 MOST_ARMS = 64
+# Numbers that are worked on at a time.
+CHUNK = 1 << 16
 # How far probabilities of a decision may be from a sum of 1: they are often written with six digits.
 SUM_SLACK = 1e-5
 ArmPlaces = NDArray[np.int64]
@@ -33,6 +36,48 @@ def check_labels(arms: int | Sequence[str], owner: str) -> tuple[str, ...]:
     if len(set(labels)) < len(labels):
         raise requirement("arms", owner, "different from each other", listed(labels, 5))
     return labels
+
+
+def check_columns(labels: Sequence[str] | None, weights: ArrayLike, owner: str) -> int | Sequence[str]:
+    """Labels of the columns of ``weights``, or their number where there are no labels."""
+    n = (np.shape(weights)[-1:] or (0,))[0]
+    if labels is None:
+        return n
+    if len(labels) != n:
+        raise requirement("labels", owner, f"one for each of the {n} columns of weights", brief(labels))
+    return labels
+
+
+def check_joining(labels: tuple[str, ...], label: str, owner: str) -> tuple[str, ...]:
+    """Labels of the arms after another one has joined."""
+    if len(labels) == MOST_ARMS:
+        raise requirement("label", owner, f"one of at most {MOST_ARMS} arms", brief(label))
+    return check_labels([*labels, label], owner)
+
+
+def chunks(n: int, size: int) -> Iterator[slice]:
+    """Decisions that are worked on together, each of which takes ``size`` numbers."""
+    rows = max(1, CHUNK // size)
+    return (slice(start, start + rows) for start in range(0, n, rows))
+
+
+def check_state(state: object, names: Sequence[str], owner: str) -> Mapping[str, Any]:
+    """A state that ``to_dict`` may have written: a mapping of these names, among them the arms."""
+    if not isinstance(state, Mapping) or set(state) != {"arms", *names}:
+        raise requirement("state", owner, f"a mapping of {', '.join(sorted({'arms', *names}))}", brief(state))
+    if not isinstance(state["arms"], list | tuple):
+        raise requirement("arms", owner, "a list of labels", brief(state["arms"]))
+    return state
+
+
+def read_arrays(found: object, state: Mapping[str, Any], names: Sequence[str], owner: str) -> None:
+    """Take arrays of finite numbers, of the shapes that they have in ``found``, from a state."""
+    for name in names:
+        array = read_numbers(state[name], name, owner, "finite numbers", kinds="iuf")
+        shape = getattr(found, name).shape
+        if array.shape != shape or not np.isfinite(array).all():
+            raise requirement(name, owner, f"finite numbers of shape {shape}", brief(state[name]))
+        setattr(found, name, array)
 
 
 def check_range(low: object, high: object, owner: str) -> tuple[float, float]:
@@ -106,12 +151,12 @@ def check_probabilities(weights: ArrayLike, parameter: str, n: int, n_arms: int,
     outside = ~((table >= 0) & (table <= 1))
     if outside.any():
         row, arm = (int(place) for place in np.argwhere(outside)[0])
-        raise requirement(parameter, owner, rule, f"{table[row, arm]} for arm {arm} at decision {row}")
+        raise requirement(parameter, owner, rule, f"{table[row, arm]} for arm {arm} in row {row}")
     sums = table.sum(axis=1)
     wrong = np.abs(sums - 1.0) > SUM_SLACK
     if wrong.any():
         where = int(np.argmax(wrong))
-        raise requirement(parameter, owner, "probabilities with a sum of 1", f"{sums[where]:.6g} at decision {where}")
+        raise requirement(parameter, owner, "probabilities with a sum of 1", f"{sums[where]:.6g} in row {where}")
     return table
 
 

@@ -23,27 +23,25 @@ from bandstrap.evidence.betting import (
     lower_sum,
 )
 from bandstrap.evidence.table import (
-    MOST_ARMS,
     ArmPlaces,
     check_arms,
+    check_columns,
+    check_joining,
     check_labels,
     check_probabilities,
     check_range,
     check_rewards,
+    check_state,
     check_weights,
+    chunks,
+    read_arrays,
 )
 
-# Numbers that are worked on at a time.
-CHUNK = 1 << 16
 # Larger ratios count as so much, so that sums of squares are numbers; none that large is ever drawn.
 LARGEST_RATIO = 1e100
-# Arrays of the state, and the axes of each beside that of the targets. The first axis of products is low and high.
+# Arrays of the state, whose first axis are the targets; the second one of products is low and high.
 SUMS = ("doubly_robust", "weighted", "weight", "weight_squares", "uncovered")
-ARRAYS: dict[str, tuple[int, ...]] = {
-    "log_products": (2, N_BETS),
-    "magnitudes": (2, N_BETS),
-    **dict.fromkeys(SUMS, ()),
-}
+ARRAYS = ("log_products", "magnitudes", *SUMS)
 
 
 @dataclass(frozen=True)
@@ -195,9 +193,7 @@ class PolicyValues:
         chosen = check_arms(arms, self.labels, owner)
         scaled = check_rewards(rewards, len(chosen), self.low, self.high, owner)
         table = check_weights(weights, chosen, len(self.labels), owner)
-        rows = max(1, CHUNK // (N_BETS * len(self.targets)))
-        for start in range(0, len(chosen), rows):
-            some = slice(start, start + rows)
+        for some in chunks(len(chosen), N_BETS * len(self.targets)):
             self._add(chosen[some], scaled[some], table[some])
 
     def _add(self, chosen: ArmPlaces, scaled: Floats, weights: Floats) -> None:
@@ -252,10 +248,8 @@ class PolicyValues:
 
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; policies have probability 0 of it, and it has a value of its own."""
-        if len(self.labels) == MOST_ARMS:
-            raise requirement("label", "PolicyValues.add_arm", f"one of at most {MOST_ARMS} arms", brief(label))
         is_arms = self.names == self.labels and np.array_equal(self.targets, np.eye(len(self.labels)))
-        self.labels = check_labels([*self.labels, label], "PolicyValues.add_arm")
+        self.labels = check_joining(self.labels, label, "PolicyValues.add_arm")
         self.targets = np.pad(self.targets, [(0, 0), (0, 1)])
         if is_arms:
             self.targets, self.names = np.eye(len(self.labels)), self.labels
@@ -283,20 +277,11 @@ class PolicyValues:
         """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
         owner = "PolicyValues.from_dict"
         options = ("names", "low", "high", "less_served")
-        needed = {"arms", "targets", *options, "n_decisions", "level", *ARRAYS}
-        if not isinstance(state, Mapping) or set(state) != needed:
-            raise requirement("state", owner, f"a mapping of {', '.join(sorted(needed))}", brief(state))
-        if not isinstance(state["arms"], list | tuple):
-            raise requirement("arms", owner, "a list of labels", brief(state["arms"]))
+        check_state(state, ("targets", *options, "n_decisions", "level", *ARRAYS), owner)
         found = cls(state["arms"], state["targets"], **{name: state[name] for name in options})
         found.n_decisions = check_count(state["n_decisions"], "n_decisions", owner, at_least=0)
         found.level = check_number(state["level"], "level", owner)
-        for name, more in ARRAYS.items():
-            array = read_numbers(state[name], name, owner, "finite numbers", kinds="iuf")
-            shape = (len(found.targets), *more)
-            if array.shape != shape or not np.isfinite(array).all():
-                raise requirement(name, owner, f"finite numbers of shape {shape}", brief(state[name]))
-            setattr(found, name, array)
+        read_arrays(found, state, ARRAYS, owner)
         if not (0.0 <= found.level <= 1.0 and min(found.weight.min(), found.weight_squares.min()) >= 0.0):
             raise requirement("state", owner, "one that to_dict wrote", "numbers that contradict each other")
         return found
@@ -322,8 +307,9 @@ class PolicyValues:
         found = []
         for target, name in enumerate(self.names):
             is_known = n > 0 and self.uncovered[target] == 0.0
-            # Low ends of R and of 1 - R; the latter is turned round.
-            lower, upper = float(ends[target, 0]), float((0.0 if self.less_served else 1.0) - ends[target, 1])
+            # Low ends of R and of 1 - R; the latter is turned round. They cross only with a probability of at most alpha,
+            # where the log contradicts its probabilities; the interval is then what lies between them.
+            lower, upper = sorted((float(ends[target, 0]), float((0.0 if self.less_served else 1.0) - ends[target, 1])))
             robust = float(np.clip(self.doubly_robust[target] / n, lower, upper)) if is_known else np.nan
             shift = 0.0 if self.less_served else self.low
             weight, squares = float(self.weight[target]), float(self.weight_squares[target])
@@ -396,12 +382,8 @@ def value(
     >>> print(f"{found.estimate:.3f} ({found.lower:.3f} to {found.upper:.3f}), worth {found.effective_size:.0f} decisions")
     0.157 (0.128 to 0.194), worth 1800 decisions
     """
-    columns = np.shape(weights)[-1:] or (0,)
-    if labels is not None and len(labels) != columns[0]:
-        raise requirement("labels", "value", f"one for each of the {columns[0]} columns of weights", brief(labels))
-    state = PolicyValues(
-        columns[0] if labels is None else labels, np.atleast_2d(np.asarray(target)), low=low, high=high
-    )
+    names = check_columns(labels, weights, "value")
+    state = PolicyValues(names, np.atleast_2d(np.asarray(target)), low=low, high=high)
     state.update(arms, rewards, weights)
     (found,) = state.estimates(alpha)
     if found.uncovered:
