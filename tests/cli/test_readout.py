@@ -190,8 +190,12 @@ def test_logs_that_a_live_experiment_exported(run, tmp_path):
         (("--arm", "p_green", *COLUMNS, "--propensity", "own"), "compares 2 to 64 arms"),
         (("--arm", "variant", *COLUMNS, "--propensity", "own", "--control", "blue"), "'control'"),
         (("--arm", "variant", *COLUMNS, "--propensity", "own", "--alpha", "2"), "'alpha'"),
-        (("--arm", "variant", *COLUMNS, "--propensity", "own", "--low", "3"), "'high'"),
+        (("--arm", "variant", *COLUMNS, "--propensity", "own", "--low", "3"), "--low needs the other end"),
+        (("--arm", "variant", *COLUMNS, "--propensity", "own", "--low", "3", "--high", "1"), "'high'"),
+        (("--arm", "variant", *COLUMNS, "--propensity", "own", "--cap", "3", "--high", "1"), "--cap takes the place"),
+        (("--arm", "variant", *COLUMNS, "--propensity", "own", "--active", "p_green"), "is 0."),
         (("--arm", "variant", *COLUMNS, "--propensity", "own", "--html", "."), "'html'"),
+        (("--arm", "variant", *COLUMNS, "--propensity", "own", "--html", "log.csv"), "whose name ends in .html"),
         ((), "not a log that a live experiment exported"),
     ],
 )
@@ -203,6 +207,29 @@ def test_mistakes_get_a_sentence(run, log, bad):
         assert done.stderr.startswith("error: ")
         assert said in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@each(
+    "bad",
+    [
+        ((), "either --policy or --arm"),
+        (("--arm", "blue"), "one of the arms ['red', 'green']"),
+        (("--policy", "red=0.5"), "shares from 0 to 1 with a sum of 1"),
+        (("--policy", "red=-1,green=2"), "shares from 0 to 1 with a sum of 1"),
+        (("--policy", "red=a,green=b"), "a number for each arm"),
+        (("--policy", "ucb1", "--seed", "-1"), "'seed'"),
+        (("--arm", "red", "--low", "0"), "--low needs the other end"),
+        (("--arm", "red", "--low", "0.5", "--high", "2"), "must lie from 0.5 to 2, and one is 0"),
+        (("--arm", "red", "--cap", "1", "--high", "2"), "--cap takes the place"),
+        (("--arm", "red", "--cap", "0"), "'cap'"),
+    ],
+)
+def test_mistakes_of_evaluate_get_a_sentence(run, log, bad):
+    options, said = bad
+    columns = ("--arm-column", "variant", *COLUMNS, "--propensity", "red=p_red,green=p_green")
+    done = run("evaluate", log[0] / "log.csv", *options, *columns)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
 
 
 def test_files_that_are_no_logs(run, tmp_path):

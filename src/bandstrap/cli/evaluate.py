@@ -11,7 +11,7 @@ import typer
 
 from bandstrap.cli.logs import GivenLog, reads_log
 from bandstrap.cli.terminal import print_table, say_wrapped, write_json
-from bandstrap.errors import InvalidInput, brief, check_number, requirement
+from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
 
 if TYPE_CHECKING:
     from bandstrap.readout.log import DecisionLog
@@ -37,10 +37,12 @@ def evaluate(
     policy that learns is replayed: it keeps the decisions in which it agrees with the log, which must have given all arms
     the same probability.
     """
+    check_count(seed, "seed", OWNER, at_least=0, at_most=None)
     if (policy is None) == (arm is None):
         raise InvalidInput(f"{OWNER} needs either --policy or --arm.")
     source = given.open()
-    ends = check_ends(given, source.range or (0.0, 1.0))
+    cap = 1.0 if given.cap is None else check_number(given.cap, "cap", OWNER, above=0)
+    ends = given.ends(source, OWNER) or (0.0, cap)
     if arm is not None:
         if arm not in source.labels:
             raise requirement("arm", OWNER, f"one of the arms {list(source.labels)[:20]}", brief(arm))
@@ -54,17 +56,9 @@ def evaluate(
         tell_value(given, source, name, shares, ends)
 
 
-def check_ends(given: GivenLog, known: tuple[float, float]) -> tuple[float, float]:
-    """The range of rewards: that of the experiment by default."""
-    if given.cap is not None:
-        if given.low is not None or given.high is not None:
-            raise InvalidInput("--cap takes the place of --low and --high.")
-        return 0.0, check_number(given.cap, "cap", OWNER, above=0)
-    return (known[0] if given.low is None else given.low), (known[1] if given.high is None else given.high)
-
-
 def shares_of(policy: str, labels: tuple[str, ...]) -> list[float] | None:
     """Probabilities of a fixed policy; ``None`` of one that learns."""
+    from bandstrap.evidence.table import SUM_SLACK
     from bandstrap.readout.log import split_propensity
 
     if policy == "even":
@@ -77,16 +71,25 @@ def shares_of(policy: str, labels: tuple[str, ...]) -> list[float] | None:
             raise requirement("policy", OWNER, f"shares of the arms {list(labels)[:20]}", brief(label))
         if not isinstance(share, float):
             raise requirement("policy", OWNER, "a number for each arm, as in red=0.7,green=0.3", brief(policy))
-    return [float(parts.get(label, 0.0)) for label in labels]
+    shares = [float(parts.get(label, 0.0)) for label in labels]
+    if min(shares) < 0.0 or abs(math.fsum(shares) - 1.0) > SUM_SLACK:
+        raise requirement("policy", OWNER, "shares from 0 to 1 with a sum of 1", brief(policy))
+    return shares
 
 
-def counted(source: DecisionLog, cap: float | None) -> tuple[list[Any], int]:
+def counted(source: DecisionLog, cap: float | None, ends: tuple[float, float]) -> tuple[list[Any], int]:
     """Decisions that were shown and have a reward, in batches, and the number of all others."""
     found, left_out = [], 0
     for batch in source.batches():
         here = batch.active & ~np.isnan(batch.rewards)
         left_out += int((~here).sum())
         rewards = batch.rewards[here] if cap is None else np.minimum(batch.rewards[here], cap)
+        outside = rewards[(rewards < ends[0]) | (rewards > ends[1])]
+        if outside.size:
+            raise InvalidInput(
+                f"Rewards of {source.name} must lie from {ends[0]:g} to {ends[1]:g}, and one is {outside[0]:g}: give --low "
+                "and --high, or --cap for revenue."
+            )
         found.append((np.array(batch.arms)[here], rewards, batch.weights[here]))
     return found, left_out
 
@@ -98,7 +101,7 @@ def tell_value(given: GivenLog, source: DecisionLog, name: str, shares: list[flo
 
     state = PolicyValues(source.labels, [shares], names=[name], low=ends[0], high=ends[1])
     served, n = 0.0, 0
-    batches, left_out = counted(source, given.cap)
+    batches, left_out = counted(source, given.cap, ends)
     for batch in batches:
         state.update(*batch)
         served, n = served + math.fsum(batch[1]), n + len(batch[1])
@@ -132,7 +135,7 @@ def tell_replay(given: GivenLog, source: DecisionLog, name: str, seed: int, ends
         "rng": np.random.default_rng(seed),
     }
     player = type(description)(**options)
-    batches, left_out = counted(source, given.cap)
+    batches, left_out = counted(source, given.cap, ends)
     if not batches:
         raise InvalidInput(f"{source.name} has no decisions.")
     columns = [np.concatenate(each) for each in zip(*batches, strict=True)]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bandstrap.basics.deprecation import with_new_names
-from bandstrap.basics.storage import check_file
 from bandstrap.cli.logs import AlphaOption
 from bandstrap.cli.options import (
     AggregateName,
@@ -22,7 +21,7 @@ from bandstrap.cli.options import (
     ScreenFormat,
     split_labels,
 )
-from bandstrap.cli.readout import ComparedControl, EpsilonOption, PageOption
+from bandstrap.cli.readout import ComparedControl, EpsilonOption, PageOption, check_page
 from bandstrap.cli.terminal import Commands, complain, print_table, say, say_wrapped, write_json
 from bandstrap.errors import brief, requirement
 
@@ -370,8 +369,7 @@ def status(
     timeout: Timeout = None,
 ) -> None:
     """Show the state of an experiment: arms, rewards and their delays, lift over the holdout, changes."""
-    if html is not None:
-        check_file(html, "html", "bandstrap live status")
+    check_page(html, "bandstrap live status")
     with opened(target, name, code, timeout) as experiment:
         found = experiment.status()
     if html is not None:
@@ -401,8 +399,7 @@ def readout(
     """Say which arm won, how sure that is, and whether to stop: at any time, and as often as you ask."""
     from bandstrap.cli.readout import tell
 
-    if html is not None:
-        check_file(html, "html", "bandstrap live readout")
+    check_page(html, "bandstrap live readout")
     with opened(target, name, code, timeout) as experiment:
         found = experiment.readout(alpha, control=control, epsilon=epsilon)
     tell(found, format, html, name, calendar=True)

@@ -52,6 +52,18 @@ class GivenLog:
     alpha: AlphaOption = 0.05
     format: ScreenFormat = "table"
 
+    def ends(self, source: DecisionLog, owner: str) -> tuple[float, float] | None:
+        """The range of rewards that options give, or else that of the experiment; ``None`` with a cap or without either."""
+        from bandstrap.evidence.table import check_range
+
+        if self.low is None and self.high is None:
+            return source.range if self.cap is None else None
+        if self.cap is not None:
+            raise InvalidInput("--cap takes the place of --low and --high.")
+        if self.low is None or self.high is None:
+            raise InvalidInput(f"{'--high' if self.low is None else '--low'} needs the other end of the range as well.")
+        return check_range(self.low, self.high, owner)
+
     def open(self) -> DecisionLog:
         """The log that options describe; without any, one that a live experiment exported."""
         from bandstrap.readout.log import LogColumns, open_log

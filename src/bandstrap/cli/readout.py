@@ -11,10 +11,12 @@ import typer
 from bandstrap.cli.logs import ARM_HELP, GivenLog, reads_log
 from bandstrap.cli.options import DirectionName
 from bandstrap.cli.terminal import print_display, say, say_wrapped, write_json
+from bandstrap.errors import brief, requirement
 
 if TYPE_CHECKING:
     from bandstrap.evidence import Readout
 
+OWNER = "bandstrap readout"
 ComparedControl = Annotated[str | None, typer.Option(help="Arm that the others are compared with. Default: the first.")]
 EpsilonOption = Annotated[float | None, typer.Option(help="Difference of mean rewards that does not matter.")]
 PageOption = Annotated[Path | None, typer.Option("--html", help="File for the readout as a page with a picture.")]
@@ -25,6 +27,16 @@ class ReadoutLog(GivenLog):
     """A log; ``--arm`` means the column of arms here."""
 
     arm_column: Annotated[str | None, typer.Option("--arm", "--arm-column", help=ARM_HELP)] = None
+
+
+def check_page(path: Path | None, owner: str) -> None:
+    """Refuse a page that cannot be written, or whose name is that of something else, such as the log or a database."""
+    from bandstrap.basics.storage import check_file
+
+    if path is not None:
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise requirement("html", owner, "a file whose name ends in .html", brief(str(path)))
+        check_file(path, "html", owner)
 
 
 @reads_log
@@ -41,24 +53,14 @@ def readout(
     experiment exported needs no further options. Without --low and --high, rewards lie between 0 and 1; larger ones are
     revenue, and capped.
     """
-    from bandstrap.basics.storage import check_file
     from bandstrap.evidence import LogEvidence
     from bandstrap.evidence import readout as read
 
-    owner = "bandstrap readout"
-    if html is not None:
-        check_file(html, "html", owner)
+    check_page(html, OWNER)
     source = given.open()
-    low, high = given.low, given.high
-    if low is high is given.cap is None and source.range is not None:
-        low, high = source.range
-    rule: dict[str, Any] = {
-        "low": low,
-        "high": high,
-        "cap": given.cap,
-        "direction": direction or source.direction or "max",
-    }
-    state = LogEvidence(source.labels, **rule)
+    low, high = given.ends(source, OWNER) or (None, None)
+    which: Any = direction or source.direction or "max"
+    state = LogEvidence(source.labels, low=low, high=high, cap=given.cap, direction=which)
     for batch in source.batches():
         state.update(batch.arms, batch.rewards, batch.weights, active=batch.active, times=batch.times)
     found = read(state, given.alpha, control=source.control if control is None else control, epsilon=epsilon)

@@ -16,7 +16,7 @@ from bandstrap.basics.extras import need
 from bandstrap.basics.tables import MISSING, NUMBER, TRUTHS, check_separator
 from bandstrap.basics.text import listed
 from bandstrap.errors import InvalidInput, brief
-from bandstrap.evidence.table import MOST_ARMS
+from bandstrap.evidence.table import MOST_ARMS, SUM_SLACK
 
 if TYPE_CHECKING:
     import polars
@@ -288,12 +288,17 @@ def open_table(path: Path, rows: polars.LazyFrame, columns: LogColumns, is_parqu
             raise place.refusal(unknown[0], columns.arm, arms[unknown[0]], f"one of the arms {listed(labels, 5)}")
         rewards = numbers_of(frame[columns.reward], place, may_miss=True)
         weights = weights_of(frame, arms, labels, columns.propensity, parts, place)
+        own = weights[np.arange(len(arms)), [labels.index(arm) for arm in arms]]
+        wrong = np.flatnonzero(~((weights.min(axis=1) >= 0) & (abs(weights.sum(axis=1) - 1) <= SUM_SLACK) & (own > 0)))
+        if wrong.size:
+            rule = "probabilities with a sum of 1, positive for the arm that was chosen"
+            raise place.refusal(int(wrong[0]), columns.propensity, weights[wrong[0]].tolist(), rule)
         active = np.ones(frame.height, dtype=bool)
         if columns.active is not None:
             flags = numbers_of(frame[columns.active], place)
             wrong = np.flatnonzero((flags != 0.0) & (flags != 1.0))
             if wrong.size:
-                raise place.refusal(int(wrong[0]), columns.active, flags[wrong[0]], "true or false")
+                raise place.refusal(int(wrong[0]), columns.active, float(flags[wrong[0]]), "true or false")
             active = flags == 1.0
         times = np.arange(start, start + frame.height, dtype=np.float64)
         if columns.time is not None:
@@ -301,7 +306,7 @@ def open_table(path: Path, rows: polars.LazyFrame, columns: LogColumns, is_parqu
             wrong = np.flatnonzero(~are_dates(times))
             if wrong.size:
                 rule = "a time in seconds since 1970, up to the year 9999"
-                raise place.refusal(int(wrong[0]), columns.time, times[wrong[0]], rule)
+                raise place.refusal(int(wrong[0]), columns.time, float(times[wrong[0]]), rule)
         return LogBatch(arms, rewards, weights, active, times)
 
     return DecisionLog(name, tuple(labels), None, None, None, columns.time is not None, (), sliced(rows), read)
