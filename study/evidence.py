@@ -300,9 +300,9 @@ def values(n_runs: int) -> None:
     """Widths of value sequences, of ours and of vw-estimators, beside the interval for one time fixed beforehand."""
     from estimators.bandits import cs  # type: ignore[import-untyped]
 
-    n_theirs = min(n_runs, 12)
+    n_theirs, target = min(n_runs, 12), math.log(2.0 / ALPHA)
     say(f"Value of an arm for all, rising level, lift 30 %, floor 0.1, T = {T:,}, {n_runs} logs, looks every 1,000")
-    found = np.zeros((2, 4, n_runs))
+    found, single = np.zeros((2, 4, n_runs)), np.zeros((2, len(BETS), n_runs))
     for seed in range(n_runs):
         arms, rewards, weights = np.zeros(T, np.int64), np.zeros(T), np.zeros((T, 2))
         play(seed, 1, 0.1, 0.3, 2, 0.1, T, T, 0.5, 40.0, arms, rewards, weights)
@@ -315,6 +315,8 @@ def values(n_runs: int) -> None:
                 truth = levels[: start + 1000].mean() * (1.0 + 0.3 * arm)
                 found[arm, 1, seed] = max(found[arm, 1, seed], not value.lower <= truth <= value.upper)
                 found[arm, 0, seed] = value.upper - value.lower
+        # One bet alone, with all of the wealth: its two ends, of R and of 1 - R, are known in closed form.
+        single[:, :, seed] = 1.0 - ((state.log_products - target) / BETS).sum(axis=1) / T
         before, _ = advance_levels(0.5, 0, rewards)
         for arm in range(2):
             terms = before + (arms == arm) / weights[:, arm] * (rewards - before)
@@ -328,10 +330,12 @@ def values(n_runs: int) -> None:
             found[arm, 2, seed] = high - low
     for arm, (widths, missed, theirs, fixed) in enumerate(found):
         ratio = widths[:n_theirs].mean() / theirs[:n_theirs].mean()
+        best = single[arm, :, :n_theirs].mean(axis=1).min() / theirs[:n_theirs].mean()
         say(
             f"arm {arm}: width {widths.mean():.4f}, {widths.mean() / fixed.mean():.2f} of the fixed-time one, "
             f"missed any time {missed.mean():.3f}; "
-            f"vw-estimators {theirs[:n_theirs].mean():.4f}: {ratio:.2f} of it ({n_theirs} logs)"
+            f"vw-estimators {theirs[:n_theirs].mean():.4f}: {ratio:.2f} of it ({n_theirs} logs), "
+            f"{best:.2f} with the best of the {len(BETS)} bets alone"
         )
 
 
@@ -433,7 +437,7 @@ def say(line: str) -> None:
 
 PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "coverage": (coverage, 10_000),
-    "stops": (stops, 400),
+    "stops": (stops, 4000),
     "health": (health, 1000),
     "values": (values, 100),
     "revenue": (revenue, 200),
