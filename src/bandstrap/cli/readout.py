@@ -34,9 +34,9 @@ def check_page(path: Path | None, owner: str) -> None:
     from bandstrap.basics.storage import check_file
 
     if path is not None:
+        check_file(path, "html", owner)
         if path.suffix.lower() not in (".html", ".htm"):
             raise requirement("html", owner, "a file whose name ends in .html", brief(str(path)))
-        check_file(path, "html", owner)
 
 
 @reads_log
