@@ -210,13 +210,13 @@ def answer(study: Study) -> str:
 
 {in_short(study)}
 
-This is the answer of a study: {len(CALLS)} bounds, in the forms in which people call them, on {len(laws)} kinds of rewards.
-[How it was measured](#how-it-was-measured) comes last.
+These answers come from a study of {len(CALLS)} bounds, called as users call them, on {len(laws)} kinds of rewards.
+The last section says [how it was measured](#how-it-was-measured).
 
 **Miss rate**: how often the true mean lies beyond the bound. Bold: significantly above alpha (one-sided binomial test at
 0.001). A star: something is proved for this distribution. **Width**: the median distance from the sample mean to the
-bound, as a multiple of the smallest constant that would do for somebody who knows the distribution (the 1 - alpha
-quantile of the error of the mean).
+bound, as a multiple of the smallest constant width that holds for a known distribution (the 1 - alpha quantile of the
+error of the mean).
 """
 
 
@@ -234,21 +234,23 @@ rows in [`study/study.parquet`](study/study.parquet). The study was made by
 {COMMAND} --seed {seed}
 ```
 
-which goes on where it was stopped, and this page is made from it by
+which resumes if it was stopped. This page is made from the file by
 
 ```
 python -m study.page docs/study/study.parquet docs/which-bound.md
 ```
 
-All bounds of a cell see the same samples: {MOST:,} for a bound that proves something there and for Student's t, {SOME:,}
-for the others, {FEW:,} for those that take long and prove nothing (resampling, skewed weights, the sign-flip bound where
+All bounds of a cell see the same samples: {MOST:,} for a bound that proves something there and for Student's t,
+{SOME:,} for the others, {FEW:,} for slow bounds without a guarantee (resampling, skewed weights, the sign-flip bound
+where
 rewards are not symmetric; {SOME:,} at most where n = {LARGE}). A bound that needs a support, a scale or a psi norm is given
-the true one. The column `samples` says how many there were, `widths` on how many of them the width was measured. Most rows
+the true one. The column `samples` is the number of samples, `widths` the number of samples on which the width was
+measured. Most rows
 are also what `bandstrap coverage` prints, such as `bandstrap coverage --distribution gamma:a=2 --sample-size 30 --bound
 student_t --replications {MOST} --seed {seed}`.
 
-The distributions: {listed}. Of symmetric ones the upper bound is measured; of the others both, since a lower bound is
-the upper bound of the mirrored distribution.
+The distributions: {listed}. For symmetric distributions only upper bounds are measured, since a lower bound is the
+upper bound of the mirrored distribution. For the others both are.
 """
 
 
@@ -282,10 +284,10 @@ def in_short(study: Study) -> str:
         why = advice.why.format(relative=relative, rates=f"at worst {rates}, where alpha is {LEVEL:g}")
         lines.append((advice.have, f"`{advice.use}`", why))
     return f"""{table(["you have", "use", "why"], lines, is_text=True)}
-For rewards that are skewed, unbounded and of which nothing is known, **no bound holds at a finite sample size**, and none
-can: whatever the sample, a distribution with a rare, huge reward fits it as well, and has another mean (Bahadur and
-Savage, 1956). What is left is to know how often the usual bounds miss; the tables below show it for five such
-distributions. Rewards of a policy that adapted to them, with contexts or without, are no sample:
+For skewed, unbounded rewards of unknown distribution **no bound holds at a finite sample size**, and none can.
+Whatever the sample, a distribution with a rare, huge reward fits it as well and has another mean (Bahadur and Savage,
+1956). The tables below show how often the usual bounds miss on five such distributions. Rewards collected by an
+adaptive policy, with contexts or without, are not an independent sample:
 [which arm won](howto/who-won.md) has bounds for these.
 """
 
@@ -315,8 +317,8 @@ def proved(study: Study) -> str:
     worst = max(rows, key=lambda row: row.rate / (row.guarantee or 1))
     per_row = ERROR_RATE / len(rows)
     powers = "; ".join(
-        f"one that misses 1.2 alpha instead of alpha = {alpha:g}, in one cell alone, would be found out with probability "
-        f"{detectable(MOST, alpha, 1.2, per_row):.2f}, and at 1.5 alpha {detectable(MOST, alpha, 1.5, per_row):.2f}"
+        f"at alpha = {alpha:g}, a miss rate of 1.2 alpha in a single cell is detected with probability "
+        f"{detectable(MOST, alpha, 1.2, per_row):.2f}, one of 1.5 alpha with {detectable(MOST, alpha, 1.5, per_row):.2f}"
         for alpha in (0.05, 0.005)
     )
     verdict = "In none of them" if not study.broken() else f"In {len(study.broken())} of them"
@@ -324,7 +326,7 @@ def proved(study: Study) -> str:
 
 {len(rows)} rows have a bound whose assumption the distribution meets, {MOST:,} samples each. {verdict} is the miss rate
 significantly above what is proved (one-sided binomial tests that share an error rate of {ERROR_RATE:g}; {powers}).
-The largest share of what is allowed: {worst.rate / (worst.guarantee or 1):.3f}, by `{worst.bound}` ({worst.law},
+The largest miss rate relative to its guarantee: {worst.rate / (worst.guarantee or 1):.3f}, by `{worst.bound}` ({worst.law},
 n = {worst.n}, alpha = {worst.alpha:g}, {worst.side}).
 """
 
@@ -368,12 +370,13 @@ def symmetric(study: Study) -> str:
     return f"""## Symmetric rewards
 
 `sign_flip` is exact for every continuous one and as narrow as Student's t, which is not: from 10 rewards on its median
-width is {compared(study, "sign_flip", "student_t", CONTINUOUS)} times that of `student_t`. The price of looking after
-every reward is that of `symmetric_betting`, {compared(study, "symmetric_betting", "sign_flip", CONTINUOUS, 30)} times as
+width is {compared(study, "sign_flip", "student_t", CONTINUOUS)} times that of `student_t`. A bound that may be looked
+at after every reward, `symmetric_betting`, is {compared(study, "symmetric_betting", "sign_flip", CONTINUOUS, 30)}
+times as
 wide from 30 rewards on. The bootstrap without correction misses too often at small samples
-({rates_at(study, PLAIN, "normal")} for normal rewards); with the paper's practical correction, which is given the standard
-deviation, it is safe on these continuous distributions and fails on a coin that shows one side only, which it takes for
-no spread.
+({rates_at(study, PLAIN, "normal")} for normal rewards); with the paper's practical correction, which is given the
+standard deviation, it holds on these continuous distributions. It fails on coins: a sample of one side only has no
+spread.
 
 {by_size(study, laws, "symmetric", bounds, ["upper"])}"""
 
@@ -429,16 +432,17 @@ def skewed(study: Study) -> str:
     )
     return f"""## Skewed and unbounded
 
-Nothing is proved in this section, and for distributions of which nothing is known nothing can be. An upper bound has to
-guess at rewards that are larger than all that were seen. Student's t does not: it misses the mean of lognormal rewards with
-probability {rates_at(study, "student_t", "lognormal")}. `bootstrap_t` and `hall` make up for most of it
+Nothing is proved in this section, and for unknown distributions nothing can be. An upper bound must allow for rewards
+larger than any in the sample. Student's t does not: it misses the mean of lognormal rewards with
+probability {rates_at(study, "student_t", "lognormal")}. `bootstrap_t` and `hall` correct most of it
 ({rates_at(study, "bootstrap_t", "lognormal")} with `bootstrap_t`; and of Pareto rewards, whose skewness is infinite,
 {rates_at(study, "bootstrap_t", "Pareto(2.2)")}) by being wider where the sample is skewed. Efron's percentile,
 exponential and Mammen's weights and `bca` lie between, and `sign_flip` does not hold without symmetry. The practical
-bootstrap is given the true standard deviation, and a sample of hardly anything but zeros misleads it all the same. Lower
-bounds err the other way: the skewness that makes the upper bound miss makes the lower one safe, and those that correct
-for skewness use up the level. SciPy's are `scipy.stats.bootstrap` on the same samples, with as many resamples as ours;
-where it gives no number, because rewards are equal, it is taken to give no bound.
+bootstrap is given the true standard deviation, but samples of almost only zeros still mislead it. Lower
+bounds err the other way: the skewness that makes the upper bound miss makes the lower one safe, and bounds that
+correct for skewness miss about as often as they may. SciPy's are `scipy.stats.bootstrap` on the same samples, with as
+many resamples as ours;
+where SciPy returns no number, because all rewards are equal, no bound is counted.
 
 {chr(10).join(parts)}"""
 
@@ -458,7 +462,7 @@ def failures(study: Study) -> str:
                 worst_of(others),
             )
         )
-    about = "The largest miss rate as a multiple of alpha (where something is proved, of that), and its cell."
+    about = "The largest miss rate as a multiple of alpha, or of the guarantee where one is proved, and its cell."
     return f"## Where each fails, and by how much\n\n{about}\n\n" + table(
         ["bound", "assumes", "where that holds", "elsewhere"], lines, is_text=True
     )
@@ -479,7 +483,9 @@ def sentences(study: Study) -> str:
     for claim, count, against in check_claims(study):
         verdict = f"holds in all {count}" if not against else f"fails in {len(against)} of {count}"
         lines.append((f"`{claim.bound}`", claim.says, claim.cells, verdict))
-    about = "Every such sentence, the cells it speaks of, and the verdict; a test fails where one does."
+    about = (
+        "Each statement of the bounds' documentation, the cells it covers, and the verdict; a test fails if one does."
+    )
     return f"## What the bounds say of themselves\n\n{about}\n\n" + table(
         ["bound", "says", "cells", "verdict"], lines, is_text=True
     )
