@@ -45,7 +45,7 @@ def test_the_policy_of_the_example_finds_the_best_arm():
 
 
 def test_the_first_example_is_the_policy_to_start_with():
-    (name,) = re.findall(r"start\s+with `(\w+)`", README.read_text())
+    (name,) = re.findall(r"start\s+with\s+`(\w+)`", README.read_text())
     assert f"from bandstrap import {name}\n" in examples()[0]
     assert f"policy = {name}(" in examples()[0]
 

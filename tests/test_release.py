@@ -19,6 +19,16 @@ def test_changelog_and_citation_name_the_version_of_the_package():
     assert list(first) == said
 
 
+def test_badges_say_what_the_project_says():
+    from docs.making.badges import BADGES, badge, facts
+
+    assert {path.stem for path in BADGES.iterdir()} == facts().keys()
+    for name, value in facts().items():
+        assert (BADGES / f"{name}.svg").read_text(encoding="utf-8") == badge(name, value), (
+            "python -m docs.making.badges"
+        )
+
+
 def test_what_has_changed_since_stands_above_the_releases():
     headings = re.findall(r"^## (.+)$", CHANGES, re.M)
     assert headings.index("Unreleased") == 0
