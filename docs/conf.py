@@ -72,8 +72,8 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#00609a"},
     "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#6cbcec"},
 }
-pygments_style = "friendly"
-pygments_dark_style = "github-dark"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 mathjax_path = "mathjax/tex-chtml.js"
 
 
