@@ -16,6 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.domains.python import PyObject
 from sphinx.errors import SphinxError
 from sphinx.util.fileutil import copy_asset
@@ -107,6 +109,15 @@ def adapt_docstring(app, what, name, obj, options, lines):
         lines[i] = re.sub(r"^:ivar ([\w, ]+):", lambda match: match[0].replace(", ", ","), line)
 
 
+def set_fields(app, doctree):
+    """Dashes between a parameter and its description, and spaces between names that are explained together."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
+        elif isinstance(text.parent, addnodes.literal_strong) and "," in text:
+            text.parent.replace(text, nodes.Text(re.sub(r",(?=\w)", ", ", text)))
+
+
 def skip_fields(app, what, name, obj, skip, options):
     """Leave out fields of a NamedTuple, which the docstring of the class explains together."""
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
@@ -122,6 +133,7 @@ def setup(app):
     directives.setup(app)
     next(field for field in PyObject.doc_field_types if field.name == "variable").label = "Attributes"
     app.connect("autodoc-skip-member", skip_fields)
+    app.connect("doctree-read", set_fields)
     app.connect("source-read", set_formulas)
     app.connect("autodoc-process-docstring", adapt_docstring)
     app.connect("builder-inited", lambda app: policies.write(Path(app.srcdir) / "policies"))

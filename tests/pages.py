@@ -10,6 +10,8 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from docs.making.texts import read_errata
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Blocks that are run by a test of their own: which page, which language, how many, by what.
@@ -114,9 +116,11 @@ def slug(heading):
 
 
 def anchors(page):
-    """The anchors of a page's headings."""
-    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
-    return {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+    """The anchors of a page's headings, and of the errata where they are written."""
+    whole = (ROOT / page).read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```$", "", whole, flags=re.S | re.M)
+    found = {slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+    return found | ({entry["id"].lower() for entry in read_errata()} if "{written} errata" in whole else set())
 
 
 def links(page):

@@ -26,7 +26,7 @@ REAL = Path(__file__).parents[1] / "real_data.json"
 def errata():
     """Each misprint with the reading that is followed here."""
     return "\n".join(
-        f"## {entry['id']}: {plain(in_symbols(entry['where']))}\n\n"
+        f"({entry['id'].lower()})=\n## {entry['id']}: {plain(in_symbols(entry['where']))}\n\n"
         f"**Printed.** {with_formulas(entry['printed'])}\n\n"
         f"**Read as.** {with_formulas(entry['reading'])}\n\n"
         f"**In the code.** {with_formulas(entry['code'])}\n"

@@ -247,7 +247,7 @@ class PolicyValues:
         return fresh
 
     def add_arm(self, label: str) -> None:
-        """Let an arm join that was not known before; policies have probability 0 of it, and it has a value of its own."""
+        """Let a new arm join: fixed policies give it probability 0, and its own value is estimated from now on."""
         is_arms = self.names == self.labels and np.array_equal(self.targets, np.eye(len(self.labels)))
         self.labels = check_joining(self.labels, label, "PolicyValues.add_arm")
         self.targets = np.pad(self.targets, [(0, 0), (0, 1)])
