@@ -280,6 +280,15 @@ def test_of_decisions_that_were_counted_only_the_new_ones_are_counted_again(targ
         assert found.open == naive_counts(experiment, found.now, DAY, RECENT)["open"]
 
 
+def test_who_has_just_come_does_not_count_what_another_worker_has(target, monkeypatch):
+    with grown(target, monkeypatch) as experiment:
+        experiment.status()
+        keeper = CountKeeper(experiment.store, experiment.row.id, experiment.build.id)
+        monkeypatch.setattr(keeper, "complete", lambda state: pytest.fail("counted"))
+        keeper.keep_up(experiment.state)
+        assert keeper.found.by_source.total() > 0
+
+
 @pytest.mark.parametrize("wrong", ["void", "earlier", "checksum", "forged", "format", "words"])
 def test_what_was_kept_and_no_longer_holds_is_counted_anew(target, monkeypatch, wrong):
     with grown(target, monkeypatch) as experiment:

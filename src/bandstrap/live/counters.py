@@ -194,8 +194,10 @@ class CountKeeper:
 
     def keep_up(self, state: LiveState) -> None:
         """Count and store the rows that came since if that is due and nobody else has; decisions do not depend on it."""
-        if is_due(state.version, self._seen):
-            with contextlib.suppress(StoreError):
+        with contextlib.suppress(StoreError):
+            if is_due(state.version, self._seen):
+                self.stored(state)
+            if is_due(state.version, self._seen):
                 self.complete(state)
 
     def complete(self, state: LiveState) -> Counters:
