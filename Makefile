@@ -6,12 +6,13 @@ READY := $(VENV)/.ready
 LOCK := requirements-dev.lock
 PYTEST := $(VENV)/bin/python -m pytest -n 2 --dist worksteal --timeout 300 --durations=20
 
-.PHONY: help paper test test-all fuzz check bench docs dist lowest lock notebooks format clean
+.PHONY: help paper test test-all coverage fuzz check bench docs dist lowest lock notebooks format clean
 
 help:
 	@echo "make paper   reproduce the paper into paper-results/ (three to four minutes on two cores, seconds when run again)"
 	@echo "make test    run the tests that one runs: every kind of part (six minutes on two cores, with everything to compile)"
 	@echo "make test-all  run the rest: every policy, every cell of every table, faults, PostgreSQL, notebooks (fourteen minutes)"
+	@echo "make coverage  run make test, and print the share of statements that it runs, file by file (ten minutes)"
 	@echo "make fuzz    damage files, calls and arguments and stop commands at random times, for an hour"
 	@echo "make check   check style, types and layers, and build the site"
 	@echo "make bench   measure speed beside its goals (twenty minutes)"
@@ -44,6 +45,10 @@ test: $(READY)
 
 test-all: $(READY)
 	$(PYTEST) -m exhaustive
+
+coverage: $(READY)
+	$(VENV)/bin/python -m pip install --quiet --group coverage
+	$(PYTEST) -m "not exhaustive" --cov bandstrap --cov-report term:skip-covered
 
 fuzz: $(READY)
 	BANDSTRAP_FUZZ=20 BANDSTRAP_STOPS=51 BANDSTRAP_BLOCKS=10000 BANDSTRAP_KILLS=200 BANDSTRAP_PAUSES=50 \

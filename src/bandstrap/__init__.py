@@ -1,19 +1,20 @@
-"""Bandits whose optimism is read off the data: bootstrapped upper confidence bounds.
+"""Multi-armed bandits with bootstrapped upper confidence bounds, and confidence bounds on a mean.
 
-A policy of arms picks one (:class:`BootstrappedUCB`, :class:`UCB1`, ...), a linear policy an action known by its features
-(:class:`LinearBootstrappedUCB`, :class:`OFUL`, ...). :func:`simulate` races policies in an environment and gives a
+Policies of arms (:class:`EdgeworthUCB`, :class:`BootstrappedUCB`, ...) select one of several arms. Linear policies
+(:class:`LinearBootstrappedUCB`, :class:`OFUL`, ...) select an action by its features, and contextual policies
+(:class:`ShareUCB`, ...) an arm in a context. :func:`simulate` compares policies in an environment and returns a
 :class:`Result`; :func:`bootstrap_quantile` is the quantile behind the bootstrapped bounds.
 
 bandstrap.environments
-    Where rewards come from: Gaussian, Bernoulli, any SciPy distributions, your own data, linear bandits.
+    Sources of rewards: Gaussian, Bernoulli, any SciPy distributions, your own data, linear bandits.
 bandstrap.bounds
     Confidence bounds on a mean, and a lab that measures how often they miss.
 bandstrap.evidence
     Differences between arms and verdicts from adaptive logs, valid at all times and under any drift.
 bandstrap.policies
-    All policies by name, and what a policy of your own is made of.
+    All policies by name, and the parts of a policy of your own.
 bandstrap.multipliers, bandstrap.theory
-    The bootstrap quantile, and what the theorems promise.
+    The bootstrap quantile, and the bounds of the theorems.
 bandstrap.experiments, bandstrap.league, bandstrap.plots
     Experiments in TOML, every policy on every environment, pictures.
 bandstrap.live

@@ -46,18 +46,18 @@ def test_numbers(text):
 
 @each("text", ["", "1_000", "nan", "inf", "-Infinity", "1e999", "0x10", "1,5", "\uff11", "1 2", "e3", "."])
 def test_what_is_no_finite_number(text):
-    with pytest.raises(InvalidInput, match=r"^Line 2 has in column 'x' (nothing|.*, which is not a finite number)\.$"):
+    with pytest.raises(InvalidInput, match=r"^Line 2: column 'x' (is empty|holds .*, which is not a finite number)\.$"):
         parse_number(text, "Line 2", "x")
 
 
 def test_rows_without_a_number_are_refused_with_a_hint_or_left_out(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x\na,1\na, \n\nb\nb,2\n", encoding="utf-8-sig")
-    with pytest.raises(InvalidInput, match=r"^Line 3 of .*t\.csv has in column 'x' nothing \(look there\)\.$"):
+    with pytest.raises(InvalidInput, match=r"^Line 3 of .*t\.csv: column 'x' is empty \(look there\)\.$"):
         read_groups(path, "x", "g", hints=Hints(missing="look there"))
     assert read_groups(path, "x", "g", drop_missing=True) == {"a": [1.0], "b": [2.0]}
     path.write_text("x\n1\n\n3\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"^Line 3 of .* has in column 'x' nothing\.$"):
+    with pytest.raises(InvalidInput, match=r"^Line 3 of .*: column 'x' is empty\.$"):
         read_groups(path, "x")
     assert read_groups(path, "x", drop_missing=True) == {"all": [1.0, 3.0]}
 
@@ -74,7 +74,7 @@ def test_standard_input(monkeypatch):
     assert read_groups("-", "x") == {"all": [1.0, 2.0]}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\nno\n")))
     with pytest.raises(
-        InvalidInput, match=r"^Line 2 of standard input has in column 'x' 'no', which is not a finite number"
+        InvalidInput, match=r"^Line 2 of standard input: column 'x' holds 'no', which is not a finite number"
     ):
         read_groups("-", "x")
 
@@ -290,9 +290,9 @@ def test_parquet_is_read_beside_csv(tmp_path, frame, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     assert read_groups("-", "k", "g") == {"a": [1.0, 4.0], "b": [-999.0], "": [3.0]}
     for column, message in [
-        ("x", r"^Row 2 of .* has in column 'x' nothing \(drop\)\.$"),
+        ("x", r"^Row 2 of .*: column 'x' is empty \(drop\)\.$"),
         ("t", r"^Row 2 of .* 'NA', which is not a finite number \(drop\)\.$"),
-        ("d", r"has in column 'd' values of type Date, which are not numbers\.$"),
+        ("d", r"column 'd' holds values of type Date, which are not numbers\.$"),
         ("z", r"has no column 'z'; it has g, x, k, b, t, d\.$"),
     ]:
         with pytest.raises(InvalidInput, match=message):

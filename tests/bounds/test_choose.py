@@ -86,7 +86,7 @@ def test_the_reason_is_told(sample, stated, words):
 def test_nothing_but_zeros_may_be_anything_unless_a_support_or_other_groups_say_what():
     for value in (0, 1):
         guessed = choose([value] * 200, 0.05)
-        assert f"all rewards are {value}, and that they are zeros and ones is a guess" in guessed.guess
+        assert f"all rewards are {value}: assumed to be 0/1 data" in guessed.guess
     assert choose([0] * 200, 0.05, support=(0, 1)).guess is None
     assert choose([0] * 200, 0.05, column=[0, 1, 0]).guess is None
     assert choose([0] * 200, 0.05, column=[0, 17.5]).method == "bootstrap_t"

@@ -41,9 +41,7 @@ def test_auto_chooses_for_each_group_at_its_share_of_alpha_by_the_values_of_all(
     found = bound_groups(groups, 0.1, simultaneous="bonferroni")
     assert {choice.method for choice in found.choices.values()} == {"clopper_pearson"}
     assert found.guarantee == pytest.approx(0.1)
-    with pytest.warns(
-        AssumptionWarning, match="bound_groups: never: all rewards are 0, and that they are zeros and ones"
-    ):
+    with pytest.warns(AssumptionWarning, match="bound_groups: never: all rewards are 0: assumed to be 0/1 data"):
         guessed = bound_groups({"never": [0] * 9})
     assert guessed.guarantee is guessed.bounds["never"].guarantee is None
     assert guessed.bounds["never"].proved == "not known"
@@ -94,7 +92,7 @@ def test_drawn_maxima_give_nearly_the_enumerated_bounds(monkeypatch):
         assert bound.width == pytest.approx(counted.bounds[group].width, rel=0.02)
     few = bound_groups(THREE, 0.1, simultaneous="max", n_resamples=8, side="upper")
     assert few.bounds["blue"].upper == math.inf
-    assert "8 resamples are too few: an error probability of 0.1 takes at least 9" in few.bounds["blue"].why_infinite
+    assert "an error probability of 0.1 needs at least 9 resamples, there are 8" in few.bounds["blue"].why_infinite
 
 
 def test_all_together_are_wider_than_one_alone_and_a_little_narrower_than_by_bonferroni():

@@ -141,7 +141,7 @@ def test_the_mean_of_huge_rewards_is_a_number(tmp_path, capsys):
     [
         (["--column", "z"], "y\n1\n", "has no column 'z'; it has y"),
         (["--column", "y", "--by", "z"], "y\n1\n", "has no column 'z'"),
-        (["--column", "y"], "y\n1\nabc\n", "Line 3 of standard input has in column 'y' 'abc', which is not a"),
+        (["--column", "y"], "y\n1\nabc\n", "Line 3 of standard input: column 'y' holds 'abc', which is not a"),
         (["--column", "y"], "y\nnan\n", "which is not a finite number"),
         (["--column", "y"], "y\ninf\n", "which is not a finite number"),
         (["--column", "y"], "y\n1_000\n", "'1_000', which is not a finite number"),

@@ -275,10 +275,10 @@ def test_infinite_bounds_say_what_would_make_them_finite(run, tmp_path):
     assert (rows["blue"]["lower"], rows["blue"]["warning"], rows["blue"]["guarantee"]) == (None, why, 0.05)
     assert said == f"warning: blue minus red: {why}.\n"
     _, said = run_rows(run, path, "--method", "union:bound=sign_flip")
-    assert said.startswith("warning: blue minus red: blue: the bound is infinite, since 3 rewards are too few")
-    assert "red: the bound is infinite, since 2 rewards are too few" in said
+    assert said.startswith("warning: blue minus red: blue: the bound is infinite: an error probability of ")
+    assert "rewards, there are 2" in said
     _, said = run_rows(run, path, "--method", "bootstrap_t:n_resamples=9")
-    assert "9 resamples are too few: an error probability of 0.025 takes at least 39" in said
+    assert "an error probability of 0.025 needs at least 39 resamples, there are 9" in said
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.1])

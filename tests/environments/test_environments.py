@@ -697,13 +697,13 @@ def test_a_file_edited_since_is_refused(table):
         ("", {}, r"is empty\.$"),
         ("variant,revenue\n", {}, r"has no rows with a number in column 'revenue'\.$"),
         ("variant,revenue\na,1\na,2\n", {}, r"has a single arm in column 'variant', 'a'; at least two are needed\.$"),
-        ("variant,revenue\na,1\nb,\n", {}, r"^Line 3 of .* has in column 'revenue' nothing\.$"),
-        ("variant,revenue\na,1\nb\n", {}, r"^Line 3 of .* has in column 'revenue' nothing\.$"),
+        ("variant,revenue\na,1\nb,\n", {}, r"^Line 3 of .*: column 'revenue' is empty\.$"),
+        ("variant,revenue\na,1\nb\n", {}, r"^Line 3 of .*: column 'revenue' is empty\.$"),
         ("variant,revenue\na,1\n,2\n", {}, r"has rows without an arm in column 'variant'\.$"),
         (
             "variant,revenue\na,nan\nb,2\n",
             {},
-            r"^Line 2 of .* has in column 'revenue' 'nan', which is not a finite number",
+            r"^Line 2 of .*: column 'revenue' holds 'nan', which is not a finite number",
         ),
         ("variant,revenue\na,1\nb,1e999\n", {}, r"^Line 3 of .* '1e999', which is not a finite number\.$"),
         (

@@ -126,7 +126,7 @@ def read_groups(
                     if is_missing(value, missing):
                         if drop_missing:
                             continue
-                        raise InvalidInput(f"{where} has in column {brief(column)} {no_number(text, hints.missing)}.")
+                        raise InvalidInput(f"{where}: column {brief(column)} {no_number(text, hints.missing)}.")
                     if isinstance(value, float) and math.isfinite(value):
                         number = value
                     else:
@@ -285,13 +285,14 @@ def parse_number(text: str, where: str, column: str, hint: str = "", *, decimal:
     plain = text if decimal == "." else text.replace(".", " ").replace(decimal, ".")
     value = float(plain) if NUMBER.fullmatch(plain) else math.nan
     if not math.isfinite(value):
-        raise InvalidInput(f"{where} has in column {brief(column)} {no_number(text, hint)}.")
+        raise InvalidInput(f"{where}: column {brief(column)} {no_number(text, hint)}.")
     return value
 
 
 def no_number(text: str, hint: str) -> str:
     """Refusal of a cell that holds no number, with advice."""
-    return (f"{brief(text)}, which is not a finite number" if text else "nothing") + (f" ({hint})" if hint else "")
+    said = f"holds {brief(text)}, which is not a finite number" if text else "is empty"
+    return said + (f" ({hint})" if hint else "")
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------
@@ -310,7 +311,7 @@ def parquet_records(file: io.BufferedReader, name: str, column: str, by: str | N
             place(list(schema), each, name)
         kind = schema[column]
         if not (kind.is_numeric() or kind in (polars.Boolean, polars.String, polars.Null)):
-            raise InvalidInput(f"{name} has in column {brief(column)} values of type {kind}, which are not numbers.")
+            raise InvalidInput(f"{name}: column {brief(column)} holds values of type {kind}, which are not numbers.")
         frame = polars.read_parquet(io.BytesIO(content), columns=list(dict.fromkeys(wanted)))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         reason = " ".join(str(error).split()) or "it is damaged"

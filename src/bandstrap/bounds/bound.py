@@ -387,17 +387,17 @@ def note_on_mean_beyond(rewards: Floats, lower: Floats, upper: Floats) -> list[s
     if not beyond.any():
         return []
     which = f"in {int(beyond.sum())} of {beyond.size} samples " if beyond.ndim else ""
-    return [f"{which}the sample mean lies beyond the bound, which other rewards have set: {MAY_BE_SORTED}"]
+    return [f"{which}the interval excludes the sample mean: {MAY_BE_SORTED}"]
 
 
 def too_few(n: int, needed: int, level: float, what: str = "reward") -> str:
     """Reason why a bound is infinite, with the number of rewards that would make it finite.
 
     >>> too_few(4, 5, 0.05)
-    'the bound is infinite, since 4 rewards are too few: an error probability of 0.05 takes at least 5'
+    'the bound is infinite: an error probability of 0.05 needs at least 5 rewards, there are 4'
     """
-    have = f"one {what} is" if n == 1 else f"{n} {what}s are"
-    return f"the bound is infinite, since {have} too few: an error probability of {level:g} takes at least {needed}"
+    have = "is one" if n == 1 else f"are {n}"
+    return f"the bound is infinite: an error probability of {level:g} needs at least {needed} {what}s, there {have}"
 
 
 def fewest_rewards(alpha: float) -> int:

@@ -167,8 +167,8 @@ def two_values(values: Floats, ends: Support | None) -> Choice:
     value = float(values[0])
     seen = f"all rewards are {value:g}"
     guess = (
-        f"{seen}, and that they are zeros and ones is a guess, without which no bound would be finite; "
-        "stated as the support, 0 and 1 make it a proof, and another support makes another bound"
+        f"{seen}: assumed to be 0/1 data, since otherwise no finite bound exists; "
+        "the support 0 and 1, if stated, makes it a proof, and another support makes another bound"
     )
     return Choice("clopper_pearson", {}, f"{seen}, and are taken for zeros and ones", guess)
 

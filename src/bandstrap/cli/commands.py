@@ -33,7 +33,7 @@ from bandstrap.errors import AccuracyWarning, AssumptionWarning, InvalidInput
 app = typer.Typer(
     name="bandstrap",
     cls=Commands,
-    help="Bootstrapped upper confidence bounds: bandits and bounds whose optimism is read off the data.",
+    help="Multi-armed bandits with bootstrapped upper confidence bounds, and confidence bounds on a mean.",
     no_args_is_help=True,
     rich_markup_mode=None,  # sentences are wrapped at the width of the terminal, not in a third of it
     pretty_exceptions_enable=False,

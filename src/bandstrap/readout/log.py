@@ -366,7 +366,7 @@ def numbers_of(column: polars.Series, place: Place, *, may_miss: bool = False) -
         numbers = column.cast(polars.Float64)
         is_none = numbers.is_null() | numbers.is_nan().fill_null(False)
     else:
-        raise InvalidInput(f"{place.name} has in column {column.name!r} values of type {column.dtype}, not numbers.")
+        raise InvalidInput(f"{place.name}: column {column.name!r} holds values of type {column.dtype}, not numbers.")
     values = np.array(numbers.fill_null(np.nan).to_numpy(), dtype=np.float64)
     missing = np.array(is_none.fill_null(True).to_numpy(), dtype=bool)
     wrong = ~np.isfinite(values) & ~(missing & may_miss)
@@ -403,9 +403,7 @@ def weights_of(
         try:
             lists = [json.loads(text) for text in column.to_list()]
         except (ValueError, TypeError):
-            raise InvalidInput(
-                f"{place.name} has in column {propensity!r} something else than lists of numbers."
-            ) from None
+            raise InvalidInput(f"{place.name}: column {propensity!r} must hold lists of numbers.") from None
     elif isinstance(column.dtype, polars.List | polars.Array):
         lists = column.to_list()
     else:
@@ -423,4 +421,4 @@ def weights_of(
     try:
         return np.array(lists, dtype=np.float64).reshape(n, n_arms)
     except (ValueError, TypeError):
-        raise InvalidInput(f"{place.name} has in column {propensity!r} something else than lists of numbers.") from None
+        raise InvalidInput(f"{place.name}: column {propensity!r} must hold lists of numbers.") from None

@@ -89,7 +89,7 @@ def simulate(
     block_size
         Replications in a task; chosen automatically if omitted.
     delay
-        Rounds that every reward is late by, or a distribution of them: a frozen ``scipy.stats`` distribution or its
+        Delay of each reward in rounds: a number, or a distribution: a frozen ``scipy.stats`` distribution or its
         text, such as ``"geom:p=0.005"``. What late, batched and lost rewards mean exactly is said in
         :class:`bandstrap.engine.simulator.feedback.Feedback`. By default rewards are learned at once.
     batch

@@ -1,4 +1,4 @@
-"""A live policy as JSON, in a dictionary or a file, and back: it goes on to the last bit as it would have.
+"""A live policy as JSON, in a dictionary or a file, and back: it continues exactly as the original would.
 
 What is saved is all that a decision may depend on: the policy's class and settings, its direction, its arms or the number
 of features, what it counts, its state, and its generator. Settings are saved even where they are defaults, so that a
