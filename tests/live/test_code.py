@@ -2,12 +2,13 @@
 
 import json
 import random
+from contextlib import suppress
 
 import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
-from bandstrap.live import fold
+from bandstrap.live import evidence, fold
 from command_line import runner
 from live.checkout import make
 from sampling import telling
@@ -206,3 +207,27 @@ def test_a_forged_snapshot_is_passed_over_or_a_state(target, evil, monkeypatch, 
             assert fresh.decide().weights == experiment.decide().weights
             assert fresh.status().snapshot.trouble.startswith("damaged")
     assert not evil.exists()
+
+
+@telling(
+    ("kind", "n_mutants"),
+    [(kind, n) for kind in ("counters", "evidence") for n in (25, 150)],
+    [("counters", 25), ("evidence", 25)],
+)
+def test_forged_counts_stop_no_decision_and_no_report(target, monkeypatch, kind, n_mutants):
+    """What is kept beside the snapshots for reports: rows that nobody wrote so are counted anew, or told in a sentence."""
+    monkeypatch.setattr(evidence, "EVERY", 10)
+    experiment, _ = with_snapshot(target, monkeypatch)
+    experiment.readout()
+    where = f"build = '{kind} {experiment.build.id}'"
+    ((body,),) = experiment.store.ask(f"SELECT body FROM live_snapshot WHERE {where}")  # noqa: S608
+    rng = random.Random(9)  # noqa: S311 - no secret
+    damaged = [] if target.startswith("postgresql") else [b"\xff", 3]
+    for text in (*TEXTS, *mutants(json.loads(body), rng, n_mutants), *damaged):
+        checksum = fold.checksum(text) if isinstance(text, str) else "x"
+        write(experiment, f"UPDATE live_snapshot SET body = ?, checksum = ? WHERE {where}", text, checksum)  # noqa: S608
+        with live.open(target, "checkout") as fresh:
+            fresh.decide()
+            for report in (fresh.status, fresh.readout):
+                with suppress(live.StoreError, InvalidInput):
+                    str(report())

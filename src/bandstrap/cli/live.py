@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 
@@ -28,6 +29,8 @@ from bandstrap.errors import brief, requirement
 if TYPE_CHECKING:
     from bandstrap.live import AppliedChange, Experiment
     from bandstrap.live.status import Status
+
+Body = TypeVar("Body", bound=Callable[..., Any])
 
 HELP = "Run a policy behind real traffic."
 app = typer.Typer(name="live", cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=HELP)
@@ -85,6 +88,58 @@ Refresh = Annotated[
     str | None,
     typer.Option(help="Largest age of a worker's state at a decision, such as 500ms; default when created: 1s."),
 ]
+
+
+# --- commands about one experiment --------------------------------------------------------------------------------------
+
+
+def address(target: Target, name: NameArgument) -> None:
+    """Parameters that come first."""
+
+
+def authorship(actor: Actor = None, wait: Wait = False) -> None:
+    """Parameters of changes."""
+
+
+def access(code: AllowCode = False, timeout: Timeout = None) -> None:
+    """Parameters that come last."""
+
+
+def command(group: typer.Typer, *, changes: bool = False, **settings: Any) -> Callable[[Body], Body]:
+    """Make a command of a function that is given the open experiment; what it returns is printed.
+
+    The experiment's address comes before the function's own parameters. After them come those of changes, which it
+    takes as ``**who``, and how the database is opened.
+    """
+
+    def register(body: Body) -> Body:
+        def run(target: str, name: str, code: bool, timeout: str | None, **options: Any) -> None:
+            from bandstrap import live
+
+            with live.open(target, name, code=code, **given(timeout=as_duration(timeout))) as experiment:
+                said = body(experiment, **options)
+            if said is not None:
+                say(str(said))
+
+        after = [*(parameters(authorship) if changes else []), *parameters(access)]
+        signature = inspect.Signature([*parameters(address), *parameters(body), *after])
+        run.__name__, run.__doc__ = body.__name__, body.__doc__
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+        group.command(**settings)(run)
+        return body
+
+    return register
+
+
+def parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    """Parameters of a function that are options or arguments, with their types."""
+    types = get_type_hints(function, localns={"Experiment": Any, "AppliedChange": Any}, include_extras=True)
+    found = inspect.signature(function).parameters.values()
+    return [each.replace(annotation=types[each.name]) for each in found if get_origin(types[each.name]) is Annotated]
+
+
+# --- from the beginning to the end --------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -194,10 +249,9 @@ def list_names(target: Target, timeout: Timeout = None) -> None:
         say(str(each))
 
 
-@app.command()
+@command(app)
 def decide(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     unit: Annotated[str | None, typer.Option(help="Id of the visitor, user or order that the decision is for.")] = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same key returns the same decision.")] = None,
     available: Annotated[
@@ -224,8 +278,6 @@ def decide(
         bool, typer.Option("--defer", help="Leave the decision out until 'activate' is called for it.")
     ] = False,
     as_json: AsJson = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
 ) -> None:
     """Decide what to serve, and print the arm.
 
@@ -233,10 +285,9 @@ def decide(
     """
     features = None if actions is None else read_actions(actions)
     seen = None if context is None else read_actions(context, "context")
-    with opened(target, name, code, timeout) as experiment:
-        decision = experiment.decide(
-            unit, available=split_labels(available), actions=features, context=seen, key=key, defer=defer
-        )
+    decision = experiment.decide(
+        unit, available=split_labels(available), actions=features, context=seen, key=key, defer=defer
+    )
     if as_json:
         write_json(decision._asdict())
     else:
@@ -244,34 +295,26 @@ def decide(
         complain(f"decision {decision.id}, propensity {decision.propensity:.6g}, {decision.source}")
 
 
-@app.command(context_settings={"ignore_unknown_options": True})  # a reward may be -1.5
+@command(app, context_settings={"ignore_unknown_options": True})  # a reward may be -1.5
 def reward(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     decision: Id,
     value: Annotated[float, typer.Argument(metavar="VALUE", help="Reward of the decision.")],
     key: Annotated[str | None, typer.Option(help="Idempotency key, for a decision with several rewards.")] = None,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+) -> str:
     """Store a reward, and print the outcome: stored, duplicate or late."""
-    with opened(target, name, code, timeout) as experiment:
-        say(experiment.reward(decision, value, key))
+    return experiment.reward(decision, value, key)
 
 
-@app.command()
-def activate(
-    target: Target, name: NameArgument, decision: Id, code: AllowCode = False, timeout: Timeout = None
-) -> None:
+@command(app)
+def activate(experiment: Experiment, decision: Id) -> str:
     """Activate a deferred decision: from now on it counts."""
-    with opened(target, name, code, timeout) as experiment:
-        say("activated" if experiment.activate(decision) else "active before")
+    return "activated" if experiment.activate(decision) else "active before"
 
 
-@app.command()
+@command(app, changes=True)
 def change(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     floor: Floor = None,
     holdout: Holdout = None,
     control: Control = None,
@@ -279,11 +322,8 @@ def change(
     new_arm_share: NewArmShare = None,
     mode: ModeOption = None,
     refresh: Refresh = None,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+    **who: Any,
+) -> AppliedChange:
     """Change settings of an experiment; options left out keep their values."""
     settings = given(
         floor=floor,
@@ -293,85 +333,54 @@ def change(
         mode=mode,
         refresh=as_duration(refresh),
     )
-    with opened(target, name, code, timeout) as experiment:
-        if control is not None:
-            settings["control"] = as_action(control) if experiment.definition.is_linear else control
-        say(str(experiment.change(actor=actor, wait=wait, **settings)))
+    if control is not None:
+        settings["control"] = as_action(control) if experiment.definition.is_linear else control
+    return experiment.change(**settings, **who)
 
 
-@app.command()
+@command(app, changes=True)
 def finish(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     ship: Annotated[str, typer.Option(metavar="ARM", help="Arm that is served to all from now on.")],
     holdout: Annotated[
         float, typer.Option(help="Share of units that is still given the control, to go on measuring the lift.")
     ] = 0.0,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+    **who: Any,
+) -> AppliedChange:
     """End an experiment: serve one arm to all. Log and evidence are kept; 'change --mode live' undoes it."""
-    apply(target, name, code, timeout, lambda each: each.finish(ship, holdout=holdout, actor=actor, wait=wait))
+    return experiment.finish(ship, holdout=holdout, **who)
 
 
-@app.command()
-def archive(
-    target: Target,
-    name: NameArgument,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(app, changes=True)
+def archive(experiment: Experiment, **who: Any) -> AppliedChange:
     """Let an experiment decide no more. Nothing stored is lost; 'change --mode live' undoes it."""
-    apply(target, name, code, timeout, lambda each: each.archive(actor=actor, wait=wait))
+    return experiment.archive(**who)
 
 
-@app.command()
-def refresh(
-    target: Target,
-    name: NameArgument,
-    as_json: AsJson = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(app)
+def refresh(experiment: Experiment, as_json: AsJson = False) -> None:
     """Learn all rewards that are due, for a cron job: calls of workers then find little to do."""
-    with opened(target, name, code, timeout) as experiment:
-        version = experiment.refresh()
+    version = experiment.refresh()
     write_json({"version": version}) if as_json else say(f"version {version}")
 
 
-@app.command()
-def void(
-    target: Target,
-    name: NameArgument,
-    decision: Id,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(app, changes=True)
+def void(experiment: Experiment, decision: Id, **who: Any) -> AppliedChange:
     """Take back the rewards of a decision: nothing is learned from it any more."""
-    apply(target, name, code, timeout, lambda experiment: experiment.void(decision, actor=actor, wait=wait))
+    return experiment.void(decision, **who)
 
 
-@app.command()
+@command(app)
 def status(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     as_json: AsJson = False,
     html: Annotated[
         Path | None, typer.Option(help="File for a page with pictures, which can be read without a network.")
     ] = None,
-    code: AllowCode = False,
-    timeout: Timeout = None,
 ) -> None:
     """Show the state of an experiment: arms, rewards and their delays, lift over the holdout, changes."""
     check_page(html, "bandstrap live status")
-    with opened(target, name, code, timeout) as experiment:
-        found = experiment.status()
+    found = experiment.status()
     if html is not None:
         from bandstrap.live.page import write_status_page
 
@@ -384,44 +393,36 @@ def status(
             say(f"page: {html}")
 
 
-@app.command()
+@command(app)
 def readout(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     control: ComparedControl = None,
     alpha: AlphaOption = 0.05,
     epsilon: EpsilonOption = None,
     format: ScreenFormat = "table",  # noqa: A002 - the flag's name
     html: PageOption = None,
-    code: AllowCode = False,
-    timeout: Timeout = None,
 ) -> None:
     """Say which arm won, how sure that is, and whether to stop: at any time, and as often as you ask."""
     from bandstrap.cli.readout import tell
 
     check_page(html, "bandstrap live readout")
-    with opened(target, name, code, timeout) as experiment:
-        found = experiment.readout(alpha, control=control, epsilon=epsilon)
-    tell(found, format, html, name, calendar=True)
+    found = experiment.readout(alpha, control=control, epsilon=epsilon)
+    tell(found, format, html, experiment.name, calendar=True)
 
 
-@app.command()
+@command(app)
 def replay(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     deep: Annotated[
         bool, typer.Option("--deep", help="Check pages, indexes and references of the database as well.")
     ] = False,
     as_json: AsJson = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
 ) -> None:
     """Recompute every decision from the log and compare it with the stored one.
 
     The exit code is 1 if a decision differs.
     """
-    with opened(target, name, code, timeout) as experiment:
-        found = experiment.replay(deep=deep)
+    found = experiment.replay(deep=deep)
     if as_json:
         write_json(found._asdict() | {"is_identical": found.is_identical})
     else:
@@ -430,18 +431,14 @@ def replay(
         raise typer.Exit(1)
 
 
-@app.command()
+@command(app)
 def export(
-    target: Target,
-    name: NameArgument,
+    experiment: Experiment,
     path: Annotated[Path, typer.Argument(metavar="FILE.parquet", help="File to write, with one row per decision.")],
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+) -> str:
     """Write all decisions, with their rewards and propensities, to a Parquet file."""
-    with opened(target, name, code, timeout) as experiment:
-        experiment.export(path)
-    say(f"decisions: {path}")
+    experiment.export(path)
+    return f"decisions: {path}"
 
 
 @app.command()
@@ -491,76 +488,31 @@ def delete_unit(
 # --- arms ---------------------------------------------------------------------------------------------------------------
 
 
-@arm.command()
-def add(
-    target: Target,
-    name: NameArgument,
-    label: Label,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(arm, changes=True)
+def add(experiment: Experiment, label: Label, **who: Any) -> AppliedChange:
     """Add an arm; while it is new, its share is limited."""
-    apply(target, name, code, timeout, lambda experiment: experiment.add_arm(label, actor=actor, wait=wait))
+    return experiment.add_arm(label, **who)
 
 
-@arm.command()
-def pause(
-    target: Target,
-    name: NameArgument,
-    label: Label,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(arm, changes=True)
+def pause(experiment: Experiment, label: Label, **who: Any) -> AppliedChange:
     """Stop serving an arm until it is resumed."""
-    apply(target, name, code, timeout, lambda experiment: experiment.pause(label, actor=actor, wait=wait))
+    return experiment.pause(label, **who)
 
 
-@arm.command()
-def resume(
-    target: Target,
-    name: NameArgument,
-    label: Label,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(arm, changes=True)
+def resume(experiment: Experiment, label: Label, **who: Any) -> AppliedChange:
     """Serve a paused arm again."""
-    apply(target, name, code, timeout, lambda experiment: experiment.resume(label, actor=actor, wait=wait))
+    return experiment.resume(label, **who)
 
 
-@arm.command()
-def retire(
-    target: Target,
-    name: NameArgument,
-    label: Label,
-    actor: Actor = None,
-    wait: Wait = False,
-    code: AllowCode = False,
-    timeout: Timeout = None,
-) -> None:
+@command(arm, changes=True)
+def retire(experiment: Experiment, label: Label, **who: Any) -> AppliedChange:
     """Stop serving an arm for good; its data are kept."""
-    apply(target, name, code, timeout, lambda experiment: experiment.retire(label, actor=actor, wait=wait))
-
-
-def apply(target: str, name: str, code: bool, timeout: str | None, how: Callable[[Experiment], AppliedChange]) -> None:
-    """Make a change, and say which entry of the log it is, and when others follow it."""
-    with opened(target, name, code, timeout) as experiment:
-        say(str(how(experiment)))
+    return experiment.retire(label, **who)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------------
-
-
-def opened(target: str, name: str, code: bool, timeout: str | None) -> Experiment:
-    """The experiment of this name."""
-    from bandstrap import live
-
-    return live.open(target, name, code=code, **given(timeout=as_duration(timeout)))
 
 
 def given(**settings: object) -> dict[str, Any]:

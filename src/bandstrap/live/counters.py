@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bandstrap.errors import InvalidInput
+from bandstrap.errors import InvalidInput, check_count, check_number
 from bandstrap.live import counting
 from bandstrap.live.database import TIMEOUT, StoreError
-from bandstrap.live.fold import LiveState, checksum, is_due
+from bandstrap.live.fold import LiveState, checksum, is_due, is_whole
 from bandstrap.live.settle import IS_CLOSED, IS_VOID, START, Settle
 from bandstrap.live.store import Store
 from bandstrap.live.tally import Tally
@@ -31,6 +31,9 @@ FORMAT = 1
 PREFIX = "counters "
 # Characters of counters that are kept: of very many arms they would be longer than it takes to count.
 LONGEST = 1 << 20
+# Largest number that a database keeps, and the level of intervals longer than all time.
+LARGEST, HIGHEST_LEVEL = 2**63 - 1, 40
+OWNER = "Counters"
 # Before and after all times, for databases that take no infinity.
 EVER = 1e300
 
@@ -144,20 +147,25 @@ class Counters:
             body = json.loads(text)
             if body.pop("format") != FORMAT:
                 raise ValueError("of another format")
-            found = cls(int(body["level"]))
+            found = cls(
+                check_count(body["level"], "level", OWNER, at_least=counting.LOWEST_LEVEL, at_most=HIGHEST_LEVEL)
+            )
             for name in NUMBERS:
-                setattr(found, name, int(body[name]))
-            found.until, found.day = float(body["until"]), float(body["day"])
-            found.by_source.update({str(source): int(n) for source, n in body["by_source"].items()})
+                setattr(found, name, count(body[name], name))
+            for name in ("until", "day"):
+                setattr(found, name, check_number(body[name], name, OWNER))
+            found.by_source.update({source: count(n, source) for source, n in body["by_source"].items()})
             found.by_build.update(numbers(body["by_build"]))
             found.served.update(numbers(body["served"]))
             for arm in body["chosen"]:
-                found.chosen[int(arm)] = Counter(numbers(body["chosen"][arm]))
+                found.chosen[place(arm)] = Counter(numbers(body["chosen"][arm]))
             for arm in body["of_day"]:
-                found.of_day[int(arm)] = Counter(numbers(body["of_day"][arm]))
+                found.of_day[place(arm)] = Counter(numbers(body["of_day"][arm]))
             for arm, tallies in body["learned"].items():
-                found.learned[int(arm)] = {
-                    int(stretch): Tally(int(n), float(mean), float(squares))
+                found.learned[place(arm)] = {
+                    place(stretch): Tally(
+                        count(n, "n"), *(check_number(each, "learned", OWNER) for each in (mean, squares))
+                    )
                     for stretch, (n, mean, squares) in tallies.items()
                 }
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -171,9 +179,19 @@ NUMBERS = (
 )
 
 
+def count(value: object, name: str) -> int:
+    """A number of rows, which a database can count."""
+    return check_count(value, name, OWNER, at_least=0, at_most=LARGEST)
+
+
+def place(key: str) -> int:
+    """The number of an arm, of an interval or of a text; JSON has text for keys."""
+    return check_count(int(key), "key", OWNER, at_least=-LARGEST - 1, at_most=LARGEST)
+
+
 def numbers(written: Mapping[str, Any]) -> dict[int, int]:
-    """Numbers by numbers, as JSON has them."""
-    return {int(key): int(n) for key, n in written.items()}
+    """Numbers by numbers."""
+    return {place(key): count(n, key) for key, n in written.items()}
 
 
 def raised(counts: Mapping[int, int], up: int) -> Counter[int]:
@@ -233,7 +251,7 @@ class CountKeeper:
         if newest is not None and newest.version > self._seen:
             self._seen = newest.version
             with contextlib.suppress(InvalidInput):
-                if checksum(newest.body) == newest.checksum:
+                if is_whole(newest):
                     self.found = Counters.from_json(newest.body)
         return self.found
 

@@ -26,7 +26,7 @@ from bandstrap.evidence import LogEvidence, Readout, readout
 from bandstrap.evidence.table import MOST_ARMS
 from bandstrap.live.changes import body_of
 from bandstrap.live.database import StoreError
-from bandstrap.live.fold import LiveState, checksum
+from bandstrap.live.fold import LiveState, checksum, is_whole
 from bandstrap.live.rows import Change
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import IS_VOID
@@ -91,16 +91,16 @@ class CountedDecisions:
         """The evidence that was written; :class:`InvalidInput` of anything else."""
         try:
             body: Mapping[str, Any] = json.loads(text)
+            if body["format"] != FORMAT:
+                raise ValueError(f"it has the format {body['format']!r}, and this version reads {FORMAT}")
             owner, time = "CountedDecisions", body["time"]
             found = cls(
                 LogEvidence.from_dict(body["log"]),
                 -math.inf if time is None else check_number(time, "time", owner),
                 *(check_count(body[name], name, owner, at_least=0) for name in COUNTS),
             )
-        except (ValueError, TypeError, LookupError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise InvalidInput(f"The stored evidence cannot be read: {error}") from None
-        if body["format"] != FORMAT:
-            raise InvalidInput(f"The stored evidence has the format {body['format']}; this version reads {FORMAT}.")
         return found
 
 
@@ -151,7 +151,7 @@ class EvidenceKeeper:
         newest = self.store.latest_snapshot(self.experiment, self.build, state.version)
         if newest is not None and (self.found is None or newest.version > self._seen):
             with contextlib.suppress(InvalidInput):
-                if checksum(newest.body) == newest.checksum:
+                if is_whole(newest):
                     self.found, self._seen = CountedDecisions.from_json(newest.body), newest.version
         if self.found is None:
             ((n_voided,),) = self.store.ask(VOIDED, self.experiment)

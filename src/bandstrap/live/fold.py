@@ -409,9 +409,9 @@ def read_snapshot(definition: Settings, snapshot: Snapshot) -> LiveState | None:
     A checksum can be computed by whoever writes the row. So the row names nothing that is loaded: its policy must be the
     definition's, with the same settings, before it is read.
     """
+    if not is_whole(snapshot):
+        return None
     try:
-        if checksum(snapshot.body) != snapshot.checksum:
-            return None
         saved = json.loads(snapshot.body)
         if (saved["format"], saved["version"], saved["link"]) != (FORMAT, snapshot.version, snapshot.link):
             return None
@@ -456,6 +456,12 @@ def is_sound(state: LiveState) -> bool:
 def checksum(body: str) -> str:
     """SHA-256 of a text."""
     return hashlib.sha256(body.encode()).hexdigest()
+
+
+def is_whole(snapshot: Snapshot) -> bool:
+    """Return whether the body of a stored row is text, and the one that was written."""
+    body: object = snapshot.body
+    return isinstance(body, str) and checksum(body) == snapshot.checksum
 
 
 def restore(store: Store, experiment: int, definition: Settings, build: str, newest: int) -> LiveState:
