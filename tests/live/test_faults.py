@@ -151,7 +151,7 @@ def test_who_is_killed_between_any_two_statements_leaves_nothing_half_done(targe
     note = noting(f"kills between statements ({kind_of(target)})", n_killed)
     found = check(target, "shop", [path], *waiting, note=note)
     assert found.unanswered > 10
-    assert found.snapshots == SNAPSHOTS
+    assert found.snapshots == 2 * SNAPSHOTS  # and counters beside them
     sys.stdout.write(f"{n} statements: {vars(found)}\n")
 
 

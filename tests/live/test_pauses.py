@@ -111,7 +111,7 @@ def test_a_worker_that_is_stopped_at_any_statement_stops_nobody(postgres, tmp_pa
         assert not mark.exists()  # all statements were tried
     assert any("INSERT INTO live_learned" in statement for statement in stopped)
     assert any("live_snapshot" in statement for statement in stopped)
-    assert stopped.count("COMMIT") >= 3
+    assert stopped.count("COMMIT") >= 2
     assert sorted(times)[len(times) // 2] < 1
     assert max(times) < PATIENCE / 4  # half of it, and the server would have cut the stopped worker off
     found = check(target, "shop", diaries)
