@@ -1,11 +1,13 @@
 """What is an address of a database, what is almost one, and what is a file."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from bandstrap.live.export import open_bandit_feedback, write_dsjson
 from bandstrap.live.store import Store
 from sampling import each
 
@@ -52,7 +54,35 @@ def test_a_refusal_names_the_scheme_alone():
         Store.open("mysql://ann:sesame@localhost/x")
 
 
-@each("target", [None, 7, b"a.db", ["a.db"], "a\0b.db"])
+NO_PATHS = [None, 7, float("nan"), True, b"a.db", ["a.db"], "", "a\0b.db", "\ud800", Path("\ud800")]
+
+
+@each("target", NO_PATHS)
 def test_what_is_neither_text_nor_a_path_is_refused(target):
     with pytest.raises(InvalidInput, match="'target'"):
         live.open(target, "x")
+
+
+@each("path", NO_PATHS)
+def test_a_file_to_read_or_to_write_must_be_a_path(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with live.create("a.db", "x", policy="ucb1", arms=["a", "b"]) as experiment:
+        experiment.export("log.parquet")
+        for parameter, call in (
+            ("path", lambda: live.backup("a.db", path)),
+            ("path", lambda: live.restore(path, "b.db")),
+            ("target", lambda: live.restore("a.db", path)),
+            ("path", lambda: experiment.export(path)),
+            ("log", lambda: open_bandit_feedback(path)),
+            ("log", lambda: write_dsjson(path, "log.json")),
+            ("path", lambda: write_dsjson("log.parquet", path)),
+        ):
+            with pytest.raises(InvalidInput, match=f"'{parameter}' parameter"):
+                call()
+    assert {file.name for file in tmp_path.iterdir()} == {"a.db", "log.parquet"}
+
+
+def test_a_name_that_is_too_long_for_a_file_is_refused_in_a_sentence(tmp_path):
+    for call in (live.names, lambda path: live.create(path, "x", policy="ucb1", arms=["a", "b"])):
+        with pytest.raises(live.StoreError, match=r"cannot be used: File name too long\.$"):
+            call(tmp_path / ("a" * 300))

@@ -174,6 +174,8 @@ def test_many_decisions_that_do_not_fit_are_refused_together(target, options, se
 def test_no_decisions_at_all(target):
     assert make(target).decide_many([]) == []
     assert make(target).reward_many([]) == []
+    with pytest.raises(InvalidInput, match="'context' parameter of decide_many must be left out"):
+        make(target).decide_many(contexts=[])
 
 
 @pytest.mark.parametrize(

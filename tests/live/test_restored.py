@@ -75,8 +75,9 @@ def test_a_worker_of_a_restored_database_starts_again_from_its_log(either, monke
         restore(either, saved)
         with live.open(either, "checkout") as other:
             assert learn(other, "blue", 50) == 70
-            with pytest.warns(HistoryWarning, match="'checkout' was restored, lost its end or was made anew"):
+            with pytest.warns(HistoryWarning, match="'checkout' was restored, lost its end or was made anew") as told:
                 decision = worker.decide()
+            assert told[0].filename == __file__
             assert decision.version == 70
             assert decision.weights == other.decide().weights
             learn(worker, "blue", 15)

@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bandstrap.errors import requirement
+from bandstrap.errors import brief, requirement
 
 # Locks of files; only Unix-like systems have them.
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None
@@ -251,6 +251,24 @@ def check_folder(
     reason = obstacle(path, *(path / folder for folder in folders), files=[path / name for name in files])
     if reason:
         raise requirement(parameter, owner, rule, f"{path}, where {reason},")
+
+
+def as_path(path: object, parameter: str, owner: str) -> Path:
+    """A path, of text or of an object that is one."""
+    if not isinstance(path, str | os.PathLike) or not is_path(os.fspath(path)) or not Path(path).name:
+        raise requirement(parameter, owner, "the path of a file", brief(path))
+    return Path(path)
+
+
+def is_path(path: object) -> bool:
+    """Return whether a file system could know a path: text that is not empty, and can be written."""
+    if not isinstance(path, str) or not path or "\0" in path:
+        return False
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def check_file(path: Path, parameter: str, owner: str) -> None:

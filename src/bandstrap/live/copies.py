@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import cast
 
-from bandstrap.basics.storage import check_file, whole_file
+from bandstrap.basics.storage import as_path, check_file, whole_file
 from bandstrap.errors import brief, requirement
 from bandstrap.live.database import StoreError
 from bandstrap.live.sqlite import SqliteStore
@@ -36,7 +36,7 @@ def backup(target: str | Path, path: str | Path) -> None:
     """
     if is_server(target):
         raise requirement("target", "live.backup", "a SQLite file; copy a PostgreSQL database with pg_dump", "a server")
-    copy(target, Path(path), "path", "live.backup")
+    copy(target, as_path(path, "path", "live.backup"), "path", "live.backup")
 
 
 def restore(path: str | Path, target: str | Path) -> None:
@@ -53,7 +53,7 @@ def restore(path: str | Path, target: str | Path) -> None:
     if is_server(target):
         rule = "a SQLite file; restore a PostgreSQL database with pg_restore"
         raise requirement("target", "live.restore", rule, "a server")
-    copy(Path(path), Path(target), "target", "live.restore")
+    copy(as_path(path, "path", "live.restore"), as_path(target, "target", "live.restore"), "target", "live.restore")
 
 
 def copy(source: str | Path, path: Path, parameter: str, owner: str) -> None:

@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from numpy.typing import ArrayLike
 
-from bandstrap.errors import InvalidInput, brief, requirement
+from bandstrap.errors import InvalidInput, brief, requirement, warn_caller
 from bandstrap.live import fold
 from bandstrap.live.changes import AppliedChange, actor_of, check_change
 from bandstrap.live.database import HistoryWarning, OtherHistory, ReadOnly, StoreError
@@ -168,11 +167,10 @@ class Experiment:
             has_read = self._has_read
             self._begin_anew()
             if has_read:
-                warnings.warn(
+                warn_caller(
                     f"The experiment {self.name!r} was restored, lost its end or was made anew: its log is not the one that"
                     " was read before. What was learned from that one is forgotten, and the log is read from the start.",
                     HistoryWarning,
-                    stacklevel=4,
                 )
             return call()
 
@@ -476,7 +474,9 @@ class Experiment:
     ) -> list[str | None]:
         """The features of actions or the context, as JSON, for each decision."""
         if visits is not None and not self.definition.is_contextual:
-            raise requirement("context", owner, "left out with a policy that is not contextual", brief(visits[0]))
+            raise requirement(
+                "context", owner, "left out with a policy that is not contextual", brief(next(iter(visits), visits))
+            )
         if self.definition.is_contextual and actions is None:
             return [self._context_text(visit, owner) for visit in visits or itertools.repeat(None, n)]
         if not self.definition.is_linear:
@@ -584,12 +584,11 @@ class Experiment:
             outcomes = self._on_this_log(lambda: self.store.add_rewards(self.row.id, rows, self.definition.settle))
         for row, outcome in zip(rows, outcomes, strict=True):
             if row in large and outcome == "stored":
-                warnings.warn(
+                warn_caller(
                     f"The reward {row.value:g} of decision {row.decision} is more than {UNUSUAL} times as large as all"
                     f" rewards of the experiment {self.name!r} before. If it is a mistake, void the decision; reward_range"
                     " refuses such rewards.",
                     LargeRewardWarning,
-                    stacklevel=3,
                 )
         return outcomes
 
@@ -751,7 +750,7 @@ class Experiment:
             else:
                 raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
         if wait:
-            time.sleep(delay)
+            time.sleep(min(delay, threading.TIMEOUT_MAX))  # 292 years
         return AppliedChange(version, 0.0 if wait else delay)
 
     # --- afterwards -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.extras import need
-from bandstrap.basics.storage import Json, check_file, whole_file
+from bandstrap.basics.storage import Json, as_path, check_file, whole_file
 from bandstrap.engine.simulator.parquet import write_frames
 from bandstrap.errors import InvalidInput, brief, requirement
 from bandstrap.live.evidence import has_others, range_of, shipped_of
@@ -130,7 +130,7 @@ class BanditFeedback(TypedDict):
 def export(experiment: Experiment, path: str | Path) -> None:
     """Write the decisions of an experiment as a Parquet file; see :meth:`Experiment.export`."""
     need("Experiment.export", "polars")
-    path = Path(path)
+    path = as_path(path, "path", "export")
     if path.suffix != ".parquet":  # the name would say of the file that it is something else
         raise requirement("path", "export", "the name of a Parquet file, which ends in .parquet", brief(str(path)))
     version = experiment.refresh()
@@ -301,7 +301,7 @@ def open_bandit_feedback(log: str | Path) -> BanditFeedback:
     """
     import polars
 
-    log = Path(log)
+    log = as_path(log, "log", "open_bandit_feedback")
     arms = read_about(log)["arms"]
     frame = usable(polars.scan_parquet(log).select(USED))
     n_rounds = frame.height
@@ -356,7 +356,7 @@ def write_dsjson(log: str | Path, path: str | Path) -> None:
     """
     import polars
 
-    log, path = Path(log), Path(path)
+    log, path = (as_path(each, name, "write_dsjson") for each, name in ((log, "log"), (path, "path")))
     about = read_about(log)
     check_file(path, "path", "write_dsjson")
     rows = polars.scan_parquet(log).select(USED)

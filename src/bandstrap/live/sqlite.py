@@ -119,11 +119,15 @@ class SqliteStore(Store):
             raise StoreError(
                 f"Live experiments need SQLite 3.35 or newer, and this Python has {sqlite3.sqlite_version}."
             )
-        if self._path.is_dir():
+        try:
+            is_there, is_folder = self._path.exists(), self._path.is_dir()
+        except OSError as error:  # a name that is too long
+            raise StoreError(f"{self} cannot be used: {error.strerror}.") from None
+        if is_folder:
             raise StoreError(f"{self} cannot be used: it is a folder.")
         if create:
             self._make_file()
-        elif not self._path.exists():
+        elif not is_there:
             raise StoreError(f"{self} does not exist.")
 
     def __str__(self) -> str:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from bandstrap.basics.storage import is_path
 from bandstrap.errors import brief, check_choice, check_number, requirement
 from bandstrap.live.chain import first_link, hash_of, new_identity, next_link
 from bandstrap.live.database import (
@@ -797,10 +798,10 @@ def is_server(target: object) -> bool:
     (True, False, False)
     """
     rule = "the path of a SQLite file (./FILE where its name has a colon or =), or 'postgresql://user@host/database'"
+    if not isinstance(target, str | Path) or not is_path(str(target)):
+        raise requirement("target", "live", rule, brief(target))
     if isinstance(target, Path):
         return False
-    if not isinstance(target, str) or not target or "\0" in target:
-        raise requirement("target", "live", rule, brief(target))
     if re.match("postgres(ql)?://", target):
         return True
     if "://" not in target and re.match(r"\.{0,2}/(?!/)", target):

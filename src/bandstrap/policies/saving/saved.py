@@ -16,12 +16,11 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from bandstrap.basics.storage import NO_SEAL, Damaged, Json, check_seal, has_seal, seal, write_bytes
+from bandstrap.basics.storage import NO_SEAL, Damaged, Json, as_path, check_seal, has_seal, seal, write_bytes
 from bandstrap.errors import LARGEST_COUNT, InvalidInput, brief, requirement
 from bandstrap.policies.contextual.contextual_policy import CONTEXTUAL_POLICIES
 from bandstrap.policies.kernels.turns import FROM_THE_START, Turns
@@ -67,7 +66,7 @@ KEYS = (
 
 def save(policy: LivePolicy, path: str | os.PathLike[str]) -> None:
     """Write a policy to a file; see :meth:`bandstrap.Policy.save`."""
-    place = as_path(path, f"{type(policy).__name__}.save")
+    place = as_path(path, "path", f"{type(policy).__name__}.save")
     text = json.dumps({**to_dict(policy), "seal": NO_SEAL}, allow_nan=False)
     write_bytes(place, seal(text.encode()))
 
@@ -108,7 +107,7 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Polic
     >>> again.select()
     'green'
     """
-    place = as_path(path, "load")
+    place = as_path(path, "path", "load")
     data = place.read_bytes()
     try:
         check_seal(data)
@@ -127,13 +126,6 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Polic
         raise InvalidInput(f"{place} cannot be loaded: it must be {error}.") from None
     except InvalidInput as error:
         raise InvalidInput(f"{place} cannot be loaded: {error}") from error
-
-
-def as_path(path: object, owner: str) -> Path:
-    """A path, of text or of an object that is one."""
-    if not isinstance(path, str | os.PathLike) or not path or "\0" in os.fspath(path):
-        raise requirement("path", owner, "the path of a file", brief(path))
-    return Path(path)
 
 
 # --- dictionaries -------------------------------------------------------------------------------------------------------
