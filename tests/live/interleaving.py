@@ -178,6 +178,8 @@ class Scripted:
                 result = {"refused": str(refusal)}
             except Crash:
                 self.history.append(Call(self.name, method, arguments, None, began))
+                if "actor" in arguments:  # the change may have been made, and undone by the other: it is another one
+                    arguments = arguments | {"actor": arguments["actor"] + "-again"}
                 continue
             break
         self.history.append(Call(self.name, method, arguments, result, began, len(self.turns.order)))
