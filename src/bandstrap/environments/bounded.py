@@ -35,6 +35,14 @@ class Bernoulli(UnitInterval):
     ----------
     means, n_arms, mean_range
         See :class:`bandstrap.environments.Environment`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import Bernoulli
+    >>> means, rewards = Bernoulli([0.2, 0.8]).tape(1000, np.random.default_rng(0))
+    >>> np.unique(rewards).tolist()
+    [0.0, 1.0]
     """
 
     def check_means(self, means: Floats) -> None:
@@ -62,6 +70,14 @@ class Beta(UnitInterval):
         See :class:`bandstrap.environments.Environment`.
     v
         Concentration, more than 0; the default is the paper's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import Beta
+    >>> means, rewards = Beta([0.2, 0.8]).tape(1000, np.random.default_rng(0))
+    >>> bool(((rewards >= 0) & (rewards <= 1)).all())
+    True
     """
 
     def __init__(self, means: NumberSequence | None = None, *, v: float = 8.0, **options: Unpack[ArmOptions]) -> None:

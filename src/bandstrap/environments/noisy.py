@@ -54,6 +54,14 @@ class Gaussian(Noisy):
     ----------
     means, scale, n_arms, mean_range
         See :class:`bandstrap.environments.noisy.Noisy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import Gaussian
+    >>> means, rewards = Gaussian([0.0, 1.0], scale=0.5).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [0.5, 0.5]
     """
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -74,6 +82,14 @@ class ScaleMixture(Noisy):
         Probability of wide noise, between 0 and 1.
     ratio
         Standard deviation of the wide noise as a multiple of that of the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import ScaleMixture
+    >>> means, rewards = ScaleMixture([0.0, 1.0]).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [1.0, 1.0]
     """
 
     def __init__(
@@ -103,6 +119,14 @@ class TruncatedNormal(Noisy):
     ----------
     means, scale, n_arms, mean_range
         See :class:`bandstrap.environments.noisy.Noisy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import TruncatedNormal
+    >>> means, rewards = TruncatedNormal([0.0, 1.0]).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [0.5, 0.5]
     """
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -125,6 +149,14 @@ class Logistic(Noisy):
     ----------
     means, scale, n_arms, mean_range
         See :class:`bandstrap.environments.noisy.Noisy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import Logistic
+    >>> means, rewards = Logistic([0.0, 1.0]).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [0.9, 0.9]
     """
 
     def __init__(
@@ -144,6 +176,14 @@ class Laplace(Noisy):
     ----------
     means, scale, n_arms, mean_range
         See :class:`bandstrap.environments.noisy.Noisy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import Laplace
+    >>> means, rewards = Laplace([0.0, 1.0], scale=0.5).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [0.7, 0.7]
     """
 
     def draw_noise(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
@@ -161,6 +201,14 @@ class StudentT(Noisy):
     df
         Degrees of freedom, more than 1: with 1 or fewer there is no mean, and regret would have no meaning. With 2 or
         fewer the variance is infinite, with the default it is 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import StudentT
+    >>> means, rewards = StudentT([0.0, 1.0], df=5).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [1.3, 1.3]
     """
 
     def __init__(
@@ -185,6 +233,14 @@ class SubWeibull(Noisy):
         See :class:`bandstrap.environments.noisy.Noisy`.
     beta
         Tail exponent, more than 0: 2 is as light as normal noise, 1 as Laplace; the default is heavier than both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandstrap.environments import SubWeibull
+    >>> means, rewards = SubWeibull([0.0, 1.0]).tape(10_000, np.random.default_rng(0))
+    >>> rewards.std(axis=1).round(1).tolist()
+    [4.8, 4.8]
     """
 
     def __init__(

@@ -309,7 +309,12 @@ class ExperimentSpec(Strict):
 
 
 def read_experiment(path: str | Path) -> ExperimentSpec:
-    """Read and check a file, and expand its grids; a mistake is reported in one sentence."""
+    """Read and check a file, and expand its grids; a mistake is reported in one sentence.
+
+    >>> from importlib.resources import files
+    >>> len(read_experiment(str(files("bandstrap.experiments") / "example.toml")).panels) > 0
+    True
+    """
     path = Path(path)
     return prepared(read_table(path, ExperimentSpec), str(path), path.parent)
 

@@ -177,6 +177,9 @@ def read_league(path: Path | None = None, *, contexts: bool = False) -> League:
     """Read and check a league, by default one that comes with the package: of arms, or with ``contexts`` of those.
 
     A mistake is reported in one sentence.
+
+    >>> "MOSS" in [policy.name for policy in read_league().policies]
+    True
     """
     path = path or Path(str(files("bandstrap.league") / ("contexts.toml" if contexts else "league.toml")))
     league = read_table(path, League)

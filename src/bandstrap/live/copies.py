@@ -49,6 +49,18 @@ def restore(path: str | Path, target: str | Path) -> None:
     target
         The new file. To put it in the place of another, stop the workers and move that one away first, together with the
         files ending in ``-wal`` and ``-shm`` beside it: SQLite would apply them to the new file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bandstrap import live
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> live.create(folder / "shop.db", "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    >>> live.backup(folder / "shop.db", folder / "monday.db")
+    >>> live.restore(folder / "monday.db", folder / "restored.db")
+    >>> live.names(folder / "restored.db")
+    ['checkout']
     """
     if is_server(target):
         rule = "a SQLite file; restore a PostgreSQL database with pg_restore"

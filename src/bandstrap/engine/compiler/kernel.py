@@ -53,7 +53,14 @@ def borrowing(function: Function) -> Function:
 
 
 def jitable(function: Function) -> Function:
-    """Mark a plain function as callable from compiled code; it stays a plain function."""
+    """Mark a plain function as callable from compiled code; it stays a plain function.
+
+    >>> @jitable
+    ... def squared(x):
+    ...     return x * x
+    >>> squared(3.0)
+    9.0
+    """
     _jitables.add(function)
     return function
 
