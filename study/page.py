@@ -440,9 +440,8 @@ probability {rates_at(study, "student_t", "lognormal")}. `bootstrap_t` and `hall
 exponential and Mammen's weights and `bca` lie between, and `sign_flip` does not hold without symmetry. The practical
 bootstrap is given the true standard deviation, but samples of almost only zeros still mislead it. Lower
 bounds err the other way: the skewness that makes the upper bound miss makes the lower one safe, and bounds that
-correct for skewness miss about as often as they may. Those of SciPy are `scipy.stats.bootstrap` on the same samples, with as
-many resamples as ours;
-where SciPy returns no number, because all rewards are equal, no bound is counted.
+correct for skewness miss about as often as they may. Those of SciPy are `scipy.stats.bootstrap` on the same samples,
+with as many resamples as ours; where SciPy returns no number, because all rewards are equal, no bound is counted.
 
 {chr(10).join(parts)}"""
 

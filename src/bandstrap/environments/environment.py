@@ -173,9 +173,7 @@ class Environment(metaclass=Declared):
         return "arm" if self.has_tape_of(Environment) else "tape"
 
     def has_tape_of(self, cls: type[Environment]) -> bool:
-        """Return whether its reward table is drawn as a class says; one drawn otherwise cannot be had arm by arm or
-        round by round.
-        """
+        """Return whether the reward table is that of a class; then rewards can also be drawn one arm or round at a time."""
         return getattr(self.tape, "__func__", None) is cls.tape
 
     def draw_world(self, rng: np.random.Generator) -> tuple[AnyArray, ...]:
