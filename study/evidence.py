@@ -439,9 +439,9 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "coverage": (coverage, 10_000),
     "stops": (stops, 4000),
     "health": (health, 1000),
-    "values": (values, 100),
+    "values": (values, 400),
     "revenue": (revenue, 200),
-    "live": (through_live, 40),
+    "live": (through_live, 20),
 }
 
 
