@@ -17,7 +17,7 @@ from bandstrap.policies.online.epoch_policy import KernelOfEpochs
 
 FILE = Path(__file__).with_name("drift.json")
 SIZES = {"horizon": 8000, "batch": 100, "seed": 20_330, "checkpoints": list(range(100, 8001, 100))}
-RUNS = 500
+RUNS = 1000
 # Each of two arms is served at least this often; what an experiment calls its floor is twice that.
 FLOOR = 0.025
 LOW, HIGH = Bernoulli([0.05, 0.0575]), Bernoulli([0.2, 0.23])

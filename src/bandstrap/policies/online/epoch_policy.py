@@ -49,7 +49,7 @@ class EpochPolicy(Policy[Label]):
         For rewards whose common level changes, such as purchases in a market that moves. Rewards are cut into epochs, and
         arms are compared within them alone, by least squares with an effect of each epoch: arms whose shares changed with
         the level are not confused with it. ``True`` does so always, which costs regret where nothing changes; ``"auto"``
-        only while an F test finds effects of epochs. Off by default.
+        only while a test finds that the level changes. Off by default.
     epoch_length
         Rewards in an epoch, in the order in which they are learned. The level should change little within one, and two arms
         should meet in most.
