@@ -5,6 +5,7 @@ import html
 import json
 import socket
 import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -126,6 +127,15 @@ def test_every_route_is_in_the_matrix_of_scopes(service):
     paths = {(method, path.replace("arms/blue", "arms/{arm}").replace("/new", "/{name}")) for method, path in paths}
     assert there - paths == {("GET", "/healthz")}
     assert paths - there == {("GET", "/openapi.json")}
+    for method, path, _, needed in CALLS:  # the document says the same
+        known = path.replace("/new", "/{name}").replace("{}", "{name}").replace("{id}", "{decision}")
+        operation = document["paths"].get(known.replace("arms/blue", "arms/{arm}"), {}).get(method.lower())
+        if operation is not None:
+            said = {scope for way in operation["security"] for scope in way["token"]}
+            assert said - {"admin"} == {*needed.split()} - {"admin"}, path
+            assert set(operation["responses"]) <= {"200", "201", "default"}
+    assert document["paths"]["/healthz"]["get"]["security"] == []
+    assert str(limits.BODY) in document["info"]["description"]
 
 
 def test_what_is_no_token_opens_nothing(service):
@@ -401,6 +411,84 @@ def test_every_answer_says_how_it_may_be_used(service):
         assert "script-src 'self'" in headers["Content-Security-Policy"]
 
 
+def test_only_hosts_and_origins_that_are_named_are_served(tmp_path):
+    target, page = str(tmp_path / "shop.db"), "https://shop.example.org"
+    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    with Store.open(target) as store:
+        token = create_token(store, "decide")
+    options = ServiceOptions(target, allowed_hosts=("*.example.org", "[::1]"), cors_origins=(page,))
+    path = "/experiments/checkout/decisions"
+    with serving(make_app(options)) as client:
+        for host, is_served in (
+            ("api.example.org", True),
+            ("API.example.org:8000", True),
+            ("a.b.example.org", True),
+            ("[::1]:8000", True),
+            ("example.org", False),
+            ("evilexample.org", False),
+            ("api.example.org.evil.com", False),
+            ("", False),
+            ("[", False),
+        ):
+            answer = client.post(path, json={}, headers={"Host": host, "Authorization": f"Bearer {token}"})
+            assert answer.status_code == (200 if is_served else 400), host
+            assert is_served or answer.headers["Content-Type"] == "application/problem+json"
+            assert client.get("/healthz", headers={"Host": host}).status_code == 200
+        known = {"Host": "api.example.org", "Access-Control-Request-Method": "POST"}
+        known["Access-Control-Request-Headers"] = "authorization,idempotency-key"
+        for origin in (page, "https://evil.example.com", "null"):
+            asked = client.options(path, headers=known | {"Origin": origin})
+            answer = client.post(path, headers={"Host": "api.example.org", "Origin": origin})
+            for each in (asked, answer):
+                assert (each.headers.get("Access-Control-Allow-Origin") == page) is (origin == page)
+                assert "Access-Control-Allow-Credentials" not in each.headers
+                assert each.headers["X-Frame-Options"] == "DENY"
+
+
+def test_decisions_do_not_wait_for_reports(service, monkeypatch):
+    started, over, path = threading.Semaphore(0), threading.Event(), "/experiments/checkout"
+
+    def slow(_):
+        started.release()
+        assert over.wait(60)
+        return SimpleNamespace(to_dict=dict)
+
+    monkeypatch.setattr(Experiment, "readout", slow)
+    with Store.open(service.target) as store:
+        service.tokens |= {f"new {i}": create_token(store, "decide") for i in range(3)}
+    with ThreadPoolExecutor(40) as pool:
+        try:
+            reports = [pool.submit(ask, service, "GET", path + "/readout") for _ in range(39)]
+            assert started.acquire(timeout=60)
+            for i in range(3):  # whose token is not known yet
+                made = ask(service, "POST", path + "/decisions", {"unit": f"u{i}"}, f"new {i}")
+                assert made.status_code == 200
+            assert ask(service, "POST", path + "/rewards", {"unit": "u1", "value": 1.0}).status_code == 200
+            assert ask(service, "GET", "/readyz").status_code == 200
+            assert not any(report.done() for report in reports)
+        finally:
+            over.set()
+        assert {report.result().status_code for report in reports} == {200}
+    assert not started.acquire(blocking=False)  # who waited for it got the same
+
+
+def test_experiments_share_connections(service, monkeypatch):
+    monkeypatch.setattr(limits, "CONNECTIONS", 2)
+    names = [f"shop {i}" for i in range(7)]
+    for name in names:
+        live.create(service.target, name, policy="ucb1", arms=["red", "green"], seed=7).close()
+    with ThreadPoolExecutor(7) as pool:
+        for _ in range(3):
+            made = list(pool.map(lambda name: ask(service, "POST", f"/experiments/{name}/decisions", {}), names))
+            assert {answer.status_code for answer in made} == {200}
+        list(pool.map(lambda name: ask(service, "GET", f"/experiments/{name}"), names))
+    hub = service.hub
+    assert (len(hub._desks), len(hub._writing), len(hub._readers), len(hub._reading)) == (7, 1, 7, 2)
+    for name in names:
+        with live.open(service.target, name) as experiment:
+            assert experiment.replay().decisions == 3
+
+
 # --- OFREP ----------------------------------------------------------------------------------------------------------------
 
 
@@ -534,7 +622,7 @@ def test_what_was_accepted_is_stored_when_the_service_ends(tmp_path):
     from bandstrap.serve.desk import DecisionWish, Desk
 
     async def gone():
-        desk = Desk(live.open(target, "checkout"))
+        desk = Desk(opened)
         waiting = [
             asyncio.ensure_future(desk.decide([DecisionWish(None, f"k{i}", None, None, False)])) for i in range(50)
         ]
@@ -542,6 +630,7 @@ def test_what_was_accepted_is_stored_when_the_service_ends(tmp_path):
         await asyncio.to_thread(desk.close)
         return await asyncio.gather(*waiting)
 
-    answers = asyncio.run(gone())
+    with live.open(target, "checkout") as opened:
+        answers = asyncio.run(gone())
     with live.open(target, "checkout") as experiment:
         assert sum(experiment.status().decisions.values()) == 50 == len(answers)

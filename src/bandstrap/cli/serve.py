@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
+import re
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +20,7 @@ from bandstrap.basics.extras import need
 from bandstrap.cli.live import Target, Timeout, as_duration
 from bandstrap.cli.options import DurabilityName, ScopeName
 from bandstrap.cli.terminal import Commands, complain, print_table, say
-from bandstrap.errors import check_count, requirement
+from bandstrap.errors import brief, check_count, requirement
 
 if TYPE_CHECKING:
     from bandstrap.live.store import Store
@@ -26,6 +29,8 @@ TOKEN_HELP = "Create, list or revoke tokens of the service."  # noqa: S105 - no 
 token = typer.Typer(name="token", cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=TOKEN_HELP)
 STORE = typer.Option(help="SQLite file, or the address postgresql://user@host/database.")
 Host = Annotated[str, typer.Option(help="Address to listen at; others than this machine reach 0.0.0.0.")]
+HOST = r"\*|(\*\.)?[\w.-]+|\[[0-9A-Fa-f:.]+\]"
+ORIGIN = r"\*|https?://[\w.:\[\]-]+"
 Port = Annotated[int, typer.Option(help="Port to listen at.")]
 
 
@@ -60,8 +65,6 @@ def serve(
 ) -> None:
     """Serve decisions and take rewards over HTTP, with tokens; the board is at /ui/."""
     need_extra("bandstrap serve")
-    import uvicorn
-
     from bandstrap.live.database import TIMEOUT
     from bandstrap.live.settings import check_duration
     from bandstrap.live.store import Store, is_server
@@ -69,7 +72,6 @@ def serve(
     from bandstrap.serve.hub import ServiceOptions
 
     check_count(workers, "workers", "bandstrap serve")
-    check_port(port, "bandstrap serve")
     if workers > 1 and not is_server(store):
         raise requirement("workers", "bandstrap serve", "1 with SQLite, which one process serves best", workers)
     options = ServiceOptions(
@@ -77,8 +79,8 @@ def serve(
         durability=durability,
         timeout=check_duration(as_duration(timeout) or TIMEOUT, "timeout", "bandstrap serve", positive=True),
         allow_code=allow_code,
-        allowed_hosts=tuple(allowed_host or ()),
-        cors_origins=tuple(cors_origin or ()),
+        allowed_hosts=checked(allowed_host, "allowed_host", HOST, "a host name, or *.example.org"),
+        cors_origins=checked(cors_origin, "cors_origin", ORIGIN, "an origin such as https://shop.example.org"),
         alert_url=alert_url,
         retain=None if retain is None else check_duration(retain, "retain", "bandstrap serve", positive=True),
         privacy_key=None if privacy_key is None else read_secret(privacy_key),
@@ -86,33 +88,26 @@ def serve(
     if alert_url is not None:
         Alarm(alert_url)  # which refuses what is no address
     Store.open(store, create=True, timeout=options.timeout).close()  # what is wrong with it is told here, once
-    with shared_metrics(workers), environment(BANDSTRAP_SERVE=json.dumps(dataclasses.asdict(options))):
-        uvicorn.run(
-            "bandstrap.serve.app:from_environment",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            access_log=False,
-            server_header=False,
-            log_level="warning",
-            timeout_graceful_shutdown=30,
-        )
+    with (
+        listening(host, port, "bandstrap serve") as (bound, address),
+        shared_metrics(workers),
+        environment(BANDSTRAP_SERVE=json.dumps(dataclasses.asdict(options))),
+    ):
+        complain(f"serve: {address}, with the board at /ui/ (Ctrl-C ends it)")
+        run("bandstrap.serve.app:from_environment", bound, factory=True, workers=workers, timeout_graceful_shutdown=30)
 
 
 def board(target: Target, port: Port = 8001) -> None:
     """Watch experiments in a browser on this machine; nothing can be changed, and no token is needed."""
     need_extra("bandstrap board")
-    import uvicorn
-
     from bandstrap.serve.board import make_board
     from bandstrap.serve.hub import Hub, ServiceOptions
 
-    check_port(port, "bandstrap board")
     hub = Hub(ServiceOptions(target))
     hub.open(create=False)
-    complain(f"board: http://127.0.0.1:{port}/ui/ (Ctrl-C ends it)")
-    uvicorn.run(make_board(hub), host="127.0.0.1", port=port, access_log=False, log_level="warning")
+    with listening("127.0.0.1", port, "bandstrap board") as (bound, address):
+        complain(f"board: {address}/ui/ (Ctrl-C ends it)")
+        run(make_board(hub), bound)
 
 
 def need_extra(command: str) -> None:
@@ -132,10 +127,47 @@ def read_secret(path: Path, owner: str = "bandstrap serve") -> str:
     return secret
 
 
-def check_port(port: int, owner: str) -> None:
-    """Refuse what is no port."""
+def checked(given: list[str] | None, parameter: str, pattern: str, rule: str) -> tuple[str, ...]:
+    """Names that all have the form of a pattern."""
+    for name in given or ():
+        if not re.fullmatch(pattern, name):
+            raise requirement(parameter, "bandstrap serve", rule, brief(name))
+    return tuple(given or ())
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int, owner: str) -> Iterator[tuple[socket.socket, str]]:
+    """A socket that is bound to an address, and the address as a browser takes it."""
     if not 0 <= port < 1 << 16:
         raise requirement("port", owner, "a number from 0 to 65535", port)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = min(found, key=lambda each: each[0] != socket.AF_INET)
+        bound = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError):
+        raise requirement("host", owner, "the name or the address of this machine", brief(host)) from None
+    with bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections take this over: the head of an answer must not wait until the caller confirms what came before it.
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            bound.bind(place)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise requirement("host", owner, "the name or the address of this machine", brief(host)) from None
+            rule = (
+                "a port at which nobody listens" if error.errno == errno.EADDRINUSE else "one that this user may open"
+            )
+            raise requirement("port", owner, rule, port) from None
+        name = f"[{host}]" if family == socket.AF_INET6 else host
+        yield bound, f"http://{name}:{bound.getsockname()[1]}"
+
+
+def run(app: Any, bound: socket.socket, **options: Any) -> None:
+    """Serve an application until it is told to end."""
+    import uvicorn
+
+    uvicorn.run(app, fd=bound.fileno(), access_log=False, server_header=False, log_level="warning", **options)
 
 
 @contextlib.contextmanager

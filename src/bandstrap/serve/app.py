@@ -6,16 +6,17 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
@@ -28,6 +29,12 @@ from bandstrap.serve.hub import Hub, ServiceOptions
 from bandstrap.serve.problems import Problem
 
 LOG = logging.getLogger("bandstrap.serve")
+TOKENS = "As 'bandstrap token create' prints it; 'admin' allows every call."
+LIMITS = (
+    f"At most {limits.BODY} bytes of a request, {limits.ITEMS} items of a list or arms, {limits.DEPTH} levels of JSON,"
+    f" {limits.RATE:.0f} requests per second of one token on average and {limits.BURST:.0f} at once (429),"
+    f" and {limits.QUEUE} calls that wait to be stored for one experiment (503). Retry-After says when to try again."
+)
 # Sent with every answer.
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -41,10 +48,18 @@ ENCODED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HE
 
 
 class Guard:
-    """Around the application: bodies that are too long are refused, and every answer has the headers of ``HEADERS``."""
+    """Around the application: refuses bodies that are too long and hosts that are not served; adds ``HEADERS`` to answers.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    Parameters
+    ----------
+    app
+        The application.
+    hosts
+        Host names that are served, ``*.example.org`` those of a domain; empty: any. ``/healthz`` is served under any name.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
+        self.app, self.hosts = app, tuple(host.lower().strip("[]") for host in hosts)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -73,9 +88,24 @@ class Guard:
             await send(message)
 
         try:
+            if self.hosts and not self.serves(scope):
+                raise Problem(
+                    HTTPStatus.BAD_REQUEST, "This host name is not served: --allowed-host names those that are."
+                )
             await self.app(scope, counted, with_headers)
         except Problem as problem:
             await problem.response()(scope, receive, with_headers)
+
+    def serves(self, scope: AsgiScope) -> bool:
+        """Return whether a request is for a host that is served."""
+        header = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        try:
+            host = urlsplit("//" + header.decode("latin-1")).hostname or ""
+        except ValueError:
+            host = ""
+        if scope["path"] == "/healthz":
+            return True
+        return any(host == each or (each[0] == "*" and host.endswith(each[1:])) for each in self.hosts)
 
 
 class Express:
@@ -107,21 +137,35 @@ class Express:
 
 
 class Service(FastAPI):
-    """Application with :class:`Guard` and :class:`Express` before all else, unless others have to look at a call first."""
+    """Application with :class:`Guard` and :class:`Express` before all else."""
 
-    front: ASGIApp | None = None
+    front: ASGIApp
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document, with tokens and refusals."""
+        found = super().openapi()
+        parts = found["components"]
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": TOKENS}}
+        parts["schemas"]["Problem"] = problems.SCHEMA
+        return found
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        if self.front is None or scope["type"] != "http":
-            await super().__call__(scope, receive, send)
-        else:
-            scope["app"] = self
-            await self.front(scope, receive, send)
+        scope["app"] = self
+        await (self.front if scope["type"] == "http" else super().__call__)(scope, receive, send)
 
-    def put_in_front(self) -> None:
+    def put_in_front(self, options: ServiceOptions) -> None:
         """Let calls meet the guard and the shortcut before FastAPI."""
-        self.front = Guard(Express(super().__call__))
+        front: ASGIApp = Express(super().__call__)
+        if options.cors_origins:
+            front = CORSMiddleware(
+                front,
+                allow_origins=list(options.cors_origins),
+                allow_methods=["GET", "POST"],
+                allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-None-Match"],
+                expose_headers=["ETag", "Retry-After"],
+            )
+        self.front = Guard(front, options.allowed_hosts)
 
 
 def kind_of(scope: AsgiScope) -> str:
@@ -151,7 +195,13 @@ def make_app(options: ServiceOptions) -> FastAPI:
             await asyncio.to_thread(hub.close)
 
     app = Service(
-        title="bandstrap", version=__version__, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None
+        title="bandstrap",
+        version=__version__,
+        description=LIMITS,
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.hub = hub
     for part in (decisions.routes, experiments.routes, ofrep.routes, board.routes):
@@ -165,21 +215,7 @@ def make_app(options: ServiceOptions) -> FastAPI:
         (Exception, problems.on_failure),
     ):
         app.add_exception_handler(kind, handler)
-    if not (options.cors_origins or options.allowed_hosts):
-        app.put_in_front()
-        return app
-    app.add_middleware(Express)
-    if options.cors_origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(options.cors_origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-None-Match"],
-            expose_headers=["ETag", "Retry-After"],
-        )
-    if options.allowed_hosts:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(options.allowed_hosts))
-    app.add_middleware(Guard)
+    app.put_in_front(options)
     return app
 
 

@@ -24,6 +24,11 @@ from bandstrap.serve.tokens import Scope
 if TYPE_CHECKING:
     from bandstrap.serve.hub import Hub
 
+# How the OpenAPI document names any other answer than success.
+REFUSAL = {
+    "description": "Refused, or failed; 'detail' says why in one sentence.",
+    "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
 # In the place of a slash inside a name, until the path is taken apart; no name has this character.
 SLASH = "\0"
 
@@ -41,12 +46,15 @@ class StrictRequest(Request):
 class StrictRoute(APIRoute):
     """A route that reads its requests strictly, and nothing of them for those whom it does not serve."""
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        scopes = cast(Any, endpoint).permission.scopes  # a route that does not say who may ask is an error
+        described = {"security": [{"token": [scope]} for scope in scopes]} | (options.get("openapi_extra") or {})
+        super().__init__(path, endpoint, **options | {"openapi_extra": described, "responses": {"default": REFUSAL}})
+
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Handle a request after it was wrapped."""
         handle = super().get_route_handler()
-        permission: Permission = cast(
-            Any, self.endpoint
-        ).permission  # a route that does not say who may ask is an error
+        permission: Permission = cast(Any, self.endpoint).permission
 
         async def strictly(request: Request) -> Response:
             await check(request, permission, request.path_params.get("name"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import re
@@ -14,7 +13,6 @@ from urllib.parse import parse_qs, quote
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import StoreError
@@ -47,7 +45,7 @@ async def overview(request: Request) -> Response:
     try:
         token = await entry(request, None)
         names = await hub_of(request).names() if token is None else [token]
-        rows = [row_of(name, await asyncio.to_thread(summary, hub_of(request), name)) for name in names]
+        rows = [row_of(name, await hub_of(request).report(summary, hub_of(request), name)) for name in names]
     except Problem as problem:
         return trouble(request, problem)
     is_open = getattr(request.app.state, "is_open", False)
@@ -59,7 +57,7 @@ async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
     try:
         await entry(request, name)
-        text = await asyncio.to_thread(hub_of(request).kept_page, name, render_experiment)
+        text = await hub_of(request).report(hub_of(request).kept_page, name, render_experiment)
     except Problem as problem:
         return trouble(request, problem)
     except (InvalidInput, StoreError) as error:
@@ -193,6 +191,5 @@ def make_board(hub: Hub, *, hosts: tuple[str, ...] = ("localhost", "127.0.0.1", 
     app.state.hub, app.state.is_open = hub, True
     app.include_router(routes)
     app.add_api_route("/", lambda: RedirectResponse("/ui/"), include_in_schema=False)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, hosts=hosts)
     return app

@@ -18,6 +18,7 @@ from starlette.types import Scope as AsgiScope
 
 from bandstrap.live import Decision
 from bandstrap.live.erasure import ERASED
+from bandstrap.serve import limits
 from bandstrap.serve.asking import StrictRoute, allowed, check_items, hub_of, refused
 from bandstrap.serve.desk import LOG, DecisionWish, ForcedWish, ImportWish, RewardWish
 from bandstrap.serve.problems import FAILED, Problem, first_mistake
@@ -38,7 +39,7 @@ KEY_IN_HEADER = {
 def takes(shape: type[S]) -> dict[str, Any]:
     """OpenAPI entry of a route that takes one object of a shape, or a list of them."""
     one = shape.model_json_schema()
-    several = {"type": "array", "items": one, "minItems": 1, "maxItems": 1000}
+    several = {"type": "array", "items": one, "minItems": 1, "maxItems": limits.ITEMS}
     return {
         "openapi_extra": {
             "requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": [one, several]}}}},
@@ -164,7 +165,7 @@ async def reward(request: Request) -> Response:
     name, hub = request.path_params["name"], hub_of(request)
     desk = await hub.desk(name)
     units = sorted({str(hub.options.hide(item.unit)) for item in items if item.unit is not None})
-    found = await hub.last_decisions(name, units) if units else {}
+    found = await hub.last_decisions(desk, units) if units else {}
     wishes: list[RewardWish | Problem] = []
     for item in items:
         if (item.decision is None) == (item.unit is None):

@@ -72,24 +72,16 @@ class Desk:
     Parameters
     ----------
     experiment
-        The experiment, which this desk closes.
+        The experiment.
     on_commit
         Told the number of calls, their kind and the seconds that a commit took.
-    turn
-        Held while something is committed: where one writes at a time, desks of other experiments take turns.
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        on_commit: Callable[[int, str, float], None] = lambda *_: None,
-        turn: contextlib.AbstractContextManager[Any] | None = None,
-    ) -> None:
+    def __init__(self, experiment: Experiment, on_commit: Callable[[int, str, float], None] = lambda *_: None) -> None:
         self.experiment = experiment
         self.caught_up_at = time.monotonic()
         self._importer = Importer(experiment)
         self._on_commit = on_commit
-        self._turn = contextlib.nullcontext() if turn is None else turn
         self._queue: queue.SimpleQueue[WaitingCall | None] = queue.SimpleQueue()
         self._is_open = True
         self._thread = threading.Thread(target=self._work, name=f"commits of {experiment.name}", daemon=True)
@@ -134,7 +126,6 @@ class Desk:
         self._is_open = False
         self._queue.put(None)
         self._thread.join()
-        self.experiment.close()
 
     # --- the thread that commits ------------------------------------------------------------------------------------------
 
@@ -162,11 +153,10 @@ class Desk:
                     if n_wishes >= limits.BATCH:
                         break
                     call = self._queue.get_nowait()
-            with self._turn:
-                for kind, commit in kinds.items():
-                    self._commit(kind, commit, [call for call in calls if call.kind == kind])
-                if not calls or time.monotonic() - self.caught_up_at >= patience:
-                    self._catch_up()
+            for kind, commit in kinds.items():
+                self._commit(kind, commit, [call for call in calls if call.kind == kind])
+            if not calls or time.monotonic() - self.caught_up_at >= patience:
+                self._catch_up()
 
     def _catch_up(self) -> None:
         """Learn what is due; a failure is told by :meth:`lag`, and is tried again."""

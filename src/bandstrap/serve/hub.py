@@ -11,8 +11,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bandstrap import live
 from bandstrap.engine.simulator.own_file import parse_file_call
@@ -78,6 +79,13 @@ class ServiceOptions:
         return hidden(self.privacy_key, text)
 
 
+class Reader(NamedTuple):
+    """An experiment that is read, and the lock under which it is reported on: who waits for a report gets the same."""
+
+    experiment: Experiment
+    lock: threading.RLock
+
+
 class Hub:
     """Experiments, tokens and metrics of one service."""
 
@@ -85,18 +93,21 @@ class Hub:
         self.options = options
         self.metrics = Metrics()
         self._desks: dict[str, Desk] = {}
-        self._readers: dict[str, Experiment] = {}
+        self._readers: dict[str, Reader] = {}
+        # Experiments share a few connections, so that the number of these does not grow with that of experiments. SQLite
+        # lets one write at a time: desks that wait for one connection find the file locked less often.
+        self._writing: list[Store] = []
+        self._reading: list[Store] = []
+        self._n_writing = limits.CONNECTIONS if is_server(options.target) else 1
         self._lock = threading.Lock()
-        # SQLite lets one write at a time: desks take turns, which is quicker than to find the file locked.
-        self._turn = None if is_server(options.target) else threading.Lock()
         self._drawing = threading.Lock()
         self._told: dict[str, tuple[float, Any]] = {}
+        # Reports have threads of their own: decisions do not wait for these.
+        self._reports = ThreadPoolExecutor(limits.REPORTS, "report")
 
     def open(self, *, create: bool = True) -> None:
         """Connect; with ``create`` the database is made if there is none, and tables for tokens, otherwise only read."""
-        self.store = Store.open(
-            self.options.target, create=create, durability=self.options.durability, timeout=self.options.timeout
-        )
+        self.store = self._connect(create=create)
         if create:
             prepare(self.store)
         self.access = Access(self.store)
@@ -105,13 +116,18 @@ class Hub:
     def close(self) -> None:
         """Commit what was accepted, and disconnect."""
         self.chores.close()
+        self._reports.shutdown()
         with self._lock:
             for desk in self._desks.values():
                 desk.close()
-            for reader in self._readers.values():
-                reader.close()
+            for store in (*self._writing, *self._reading, self.store):
+                store.close()
             self._desks, self._readers = {}, {}
-        self.store.close()
+
+    def _connect(self, *, create: bool = False) -> Store:
+        """Open the database by a connection of its own."""
+        options = self.options
+        return Store.open(options.target, create=create, durability=options.durability, timeout=options.timeout)
 
     # --- experiments ------------------------------------------------------------------------------------------------------
 
@@ -123,47 +139,57 @@ class Hub:
     def _open_desk(self, name: str) -> Desk:
         with self._lock:
             if name not in self._desks:
-                self._desks[name] = Desk(self._open(name), self.metrics.note_commit, self._turn)
+                experiment = self._open(name, self._writing, len(self._desks) % self._n_writing)
+                self._desks[name] = Desk(experiment, self.metrics.note_commit)
             return self._desks[name]
 
-    def _open(self, name: str) -> Experiment:
-        """Open an experiment by a connection of its own; one that is not there is not found."""
-        options = self.options
-        if self.store.experiment(name) is None:
+    def _open(self, name: str, connections: list[Store], place: int) -> Experiment:
+        """Open an experiment by one of some connections; one that is not there is not found."""
+        row = self.store.experiment(name)
+        if row is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"There is no experiment {brief(name)}.")
-        return live.open(
-            options.target, name, code=options.allow_code, durability=options.durability, timeout=options.timeout
-        )
+        if place == len(connections):
+            connections.append(self._connect())
+        return Experiment(connections[place], row, code=self.options.allow_code)
+
+    async def report(self, call: Callable[..., R], *arguments: Any) -> R:
+        """Result of a call that may take long."""
+        return await asyncio.get_running_loop().run_in_executor(self._reports, call, *arguments)
 
     async def read(self, name: str, what: Callable[[Experiment], R]) -> R:
         """Ask an experiment by another connection than that of decisions, which do not wait for it."""
-        return await asyncio.to_thread(self._read, name, what)
+        return await self.report(lambda: what(self._reader(name).experiment))
 
-    def _read(self, name: str, what: Callable[[Experiment], R]) -> R:
+    def _reader(self, name: str) -> Reader:
         with self._lock:
             if name not in self._readers:
-                self._readers[name] = self._open(name)
-            reader = self._readers[name]
-        return what(reader)
-
-    async def status(self, name: str) -> Status:
-        """Status of an experiment; a status is shown again for ten times as long as it took."""
-        return await asyncio.to_thread(self._kept, name, "status", Experiment.status)
+                experiment = self._open(name, self._reading, len(self._readers) % limits.CONNECTIONS)
+                self._readers[name] = Reader(experiment, threading.RLock())
+            return self._readers[name]
 
     def _kept(self, name: str, what: str, find: Callable[[Experiment], R]) -> R:
         """Answer of an experiment, kept for ten times as long as it took to say, at least a second."""
-        until, found = self._told.get(f"{what} {name}", (0.0, None))
+        key, reader = f"{what} {name}", self._reader(name)
+        until, found = self._told.get(key, (0.0, None))
         if time.monotonic() < until:
             return found
-        began = time.monotonic()
-        answer = self._read(name, find)
-        now = time.monotonic()
-        self._told[f"{what} {name}"] = now + max(10 * (now - began), 1.0), answer
-        return answer
+        with reader.lock:
+            until, found = self._told.get(key, (0.0, None))
+            if time.monotonic() < until:
+                return found
+            began = time.monotonic()
+            answer = find(reader.experiment)
+            now = time.monotonic()
+            self._told[key] = now + max(10 * (now - began), 1.0), answer
+            return answer
+
+    async def status(self, name: str) -> Status:
+        """Status of an experiment; a status is shown again for ten times as long as it took."""
+        return await self.report(self._kept, name, "status", Experiment.status)
 
     async def readout(self, name: str) -> Readout:
         """Readout: winner, certainty, and when to stop."""
-        return await asyncio.to_thread(self._kept, name, "readout", Experiment.readout)
+        return await self.report(self._kept, name, "readout", Experiment.readout)
 
     def told(self, name: str) -> tuple[Status, Readout | None, float | None]:
         """All that is told of an experiment: status, readout where its policy has arms, and entropy of the weights."""
@@ -173,7 +199,7 @@ class Hub:
 
     async def forced(self, name: str) -> dict[str, int]:
         """Count of forced servings per arm."""
-        return await asyncio.to_thread(self.told_forced, name)
+        return await self.report(self.told_forced, name)
 
     def told_forced(self, name: str) -> dict[str, int]:
         """Count of forced servings per arm."""
@@ -265,14 +291,15 @@ class Hub:
 
     # --- rewards by unit -------------------------------------------------------------------------------------------------
 
-    async def last_decisions(self, name: str, units: Sequence[str]) -> Mapping[str, str | Problem]:
+    async def last_decisions(self, desk: Desk, units: Sequence[str]) -> Mapping[str, str | Problem]:
         """The last decision of each unit within the window, by its id; a problem where there is none, or two at once."""
 
-        def found(experiment: Experiment) -> dict[str, str | Problem]:
+        def found() -> dict[str, str | Problem]:
+            experiment = desk.experiment
             window = experiment.definition.settle.window
-            return dict(zip(units, last_of_units(experiment.store, experiment.row.id, units, window), strict=True))
+            return dict(zip(units, last_of_units(self.store, experiment.row.id, units, window), strict=True))
 
-        return await self.read(name, found)
+        return await asyncio.to_thread(found)
 
     # --- readiness --------------------------------------------------------------------------------------------------------
 
@@ -298,7 +325,7 @@ class Hub:
                     self.metrics.entropy.labels(name).set(entropy)
             return self.metrics.render()
 
-        return await asyncio.to_thread(rendered)
+        return await self.report(rendered)
 
 
 def entropy_of(experiment: Experiment) -> float | None:

@@ -12,6 +12,10 @@ DEPTH = 20
 QUEUE = 10_000
 # Calls that one transaction commits.
 BATCH = 512
+# Connections to a server's database that write, and as many that read, for each worker; experiments share them.
+CONNECTIONS = 4
+# Reports that are made at once; more wait.
+REPORTS = 4
 # Requests of one token, per second on average, and at once; more are refused with 429.
 RATE = 2_000.0
 BURST = 10_000.0

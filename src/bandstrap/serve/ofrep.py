@@ -22,9 +22,13 @@ from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
 
 routes = APIRouter(prefix="/ofrep/v1/evaluate", route_class=StrictRoute)
+KEY = {"type": "string", "minLength": 1, "maxLength": 500, "description": "Unit and key."}
+CONTEXT = {"type": "object", "required": ["targetingKey"], "properties": {"targetingKey": KEY}}
+BODY = {"type": "object", "required": ["context"], "properties": {"context": CONTEXT}}
+DESCRIBED = {"requestBody": {"required": True, "content": {"application/json": {"schema": BODY}}}}
 
 
-@routes.post("/flags/{name:name}")
+@routes.post("/flags/{name:name}", openapi_extra=DESCRIBED)
 @allowed("decide")
 async def evaluate(request: Request, name: str) -> Response:
     """Evaluate one flag: decide, and let the decision count."""
@@ -46,7 +50,7 @@ async def evaluate(request: Request, name: str) -> Response:
     return JSONResponse(flag(name, decision))
 
 
-@routes.post("/flags")
+@routes.post("/flags", openapi_extra=DESCRIBED)
 @allowed("decide", any_experiment=True)
 async def evaluate_all(request: Request, if_none_match: Annotated[str | None, Header()] = None) -> Response:
     """Evaluate all flags that the token opens; their decisions are deferred."""

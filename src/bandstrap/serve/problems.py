@@ -16,6 +16,13 @@ from bandstrap.basics.text import shortened, visible
 from bandstrap.serve import limits
 
 MEDIA_TYPE = "application/problem+json"
+MEMBERS = {"type": "string", "title": "string", "status": "integer", "detail": "string"}
+SCHEMA = {
+    "type": "object",
+    "description": "A problem of RFC 9457.",
+    "required": list(MEMBERS),
+    "properties": {name: {"type": kind} for name, kind in MEMBERS.items()},
+}
 FAILED = "The service failed; its log says why."
 
 
