@@ -87,12 +87,12 @@ def serve(
     )
     if alert_url is not None:
         Alarm(alert_url)  # which refuses what is no address
-    Store.open(store, create=True, timeout=options.timeout).close()  # what is wrong with it is told here, once
     with (
         listening(host, port, "bandstrap serve") as (bound, address),
         shared_metrics(workers),
         environment(BANDSTRAP_SERVE=json.dumps(dataclasses.asdict(options))),
     ):
+        Store.open(store, create=True, timeout=options.timeout).close()  # what is wrong with it is told here, once
         complain(f"serve: {address}, with the board at /ui/ (Ctrl-C ends it)")
         run("bandstrap.serve.app:from_environment", bound, factory=True, workers=workers, timeout_graceful_shutdown=30)
 
