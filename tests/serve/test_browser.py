@@ -113,9 +113,9 @@ class Browser:
         self.read.close()
 
 
-@pytest.fixture
-def browser(tmp_path):
-    opened = Browser(tmp_path / "profile")
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    opened = Browser(tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()
 
@@ -177,6 +177,7 @@ def test_a_reader_signs_in_and_out(browser, shop):
     with Store.open(shop) as store:
         token = create_token(store, "read")
     with serving(make_app(ServiceOptions(shop))) as client:
+        browser.events.clear()
         home = f"{client.base_url}/ui/".replace("//ui", "/ui")
         browser.open(home)
         assert ("textbox", "Token with the scope read") in browser.spoken()

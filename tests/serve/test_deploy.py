@@ -9,6 +9,10 @@ import sys
 
 import httpx
 
+from bandstrap import live
+from bandstrap.live.store import Store
+from bandstrap.serve.tokens import create_token
+from command_line import runner
 from pages import ROOT
 from sampling import telling
 from serve.processes import Service
@@ -52,26 +56,9 @@ def test_what_is_deployed_starts_answers_and_ends(read, tmp_path):
     assert command[:2] == ["serve", "--store"]
     rest = [word for word in command[3:] if word not in ("--port", "8000")]
     environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **variables}
-    made = [
-        sys.executable,
-        "-m",
-        "bandstrap",
-        "live",
-        "create",
-        target,
-        "checkout",
-        "--policy",
-        "ucb1",
-        "--arms",
-        "a,b",
-    ]
-    subprocess.run(made, check=True, capture_output=True, env=os.environ | environment)
-    token = subprocess.run(
-        [sys.executable, "-m", "bandstrap", "token", "create", "--store", target, "--scope", "decide"],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    live.create(target, "checkout", policy="ucb1", arms=["a", "b"]).close()
+    with Store.open(target) as store:
+        token = create_token(store, "decide")
     with Service(target, *rest, log=tmp_path / "log.txt", environment=os.environ | environment) as service:
         if check is not None:
             words = [sys.executable, *(word.replace("8000", str(service.port)) for word in check[1:])]
@@ -83,14 +70,12 @@ def test_what_is_deployed_starts_answers_and_ends(read, tmp_path):
     assert "Traceback" not in service.said()
 
 
-def test_compose_starts_what_the_command_line_takes():
+def test_compose_starts_what_the_command_line_takes(monkeypatch, capsys):
     text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
     (command,) = re.findall(r"command: (\[.*\])", text)
     words = json.loads(command)
     assert words[0] == "serve"
-    done = subprocess.run(
-        [sys.executable, "-m", "bandstrap", *words, "--port", "70000"], capture_output=True, text=True, check=False
-    )
+    done = runner(monkeypatch, capsys)(*words, "--port", "70000")
     assert (done.returncode, "'port'" in done.stderr) == (2, True)  # all else was understood
     for line in ("read_only: true", 'cap_drop: ["ALL"]', "no-new-privileges:true", '"127.0.0.1:8000:8000"'):
         assert line in text

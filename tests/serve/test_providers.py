@@ -60,7 +60,6 @@ def check(found, target):
 
 
 def test_the_provider_of_python_is_served(service):
-    pytest.importorskip("openfeature.contrib.provider.ofrep")
     from openfeature import api
     from openfeature.contrib.provider.ofrep import OFREPProvider
     from openfeature.evaluation_context import EvaluationContext

@@ -16,10 +16,8 @@ from markupsafe import Markup
 
 from bandstrap.errors import InvalidInput
 from bandstrap.live import StoreError
-from bandstrap.live.page import render_status_page
 from bandstrap.live.report import show_time
 from bandstrap.pages import render_page
-from bandstrap.readout.page import render_readout_page
 from bandstrap.serve.asking import hub_of
 from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
@@ -121,6 +119,10 @@ def summary(hub: Hub, name: str) -> dict[str, Any] | str:
 
 def render_experiment(hub: Hub, name: str) -> str:
     """The page of an experiment: the evidence, then the rest of its status."""
+    # Where nobody looks, nothing that draws is read.
+    from bandstrap.live.page import render_status_page
+    from bandstrap.readout.page import render_readout_page
+
     status, found, _ = hub.told(name)
     served: dict[str, Any] = {"script": "/ui/board.js", "home": "/ui/"}
     if found is not None:
