@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -28,6 +29,11 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 # Fallbacks that are kept until they can be reported, and of one report.
 MOST_FALLBACKS, REPORTED = 10_000, 100
 
+# What calls give: a decision, the word of an outcome, a flag and a number.
+D = TypeVar("D")
+W = TypeVar("W")
+F = TypeVar("F")
+N = TypeVar("N")
 # What a call does: posts (path, body) and is sent the answer or the error, or waits so many seconds.
 Steps = Generator["Posting | float", "httpx.Response | httpx.TransportError | None", Any]
 
@@ -59,44 +65,96 @@ class Posting(NamedTuple):
     body: object
 
 
-class Calls:
-    """Steps that both clients share; :class:`Client` and :class:`AsyncClient` take the steps each in its own way."""
+class Calls(ABC, Generic[D, W, F, N]):
+    """Calls of both clients, which give a decision, an outcome, a flag or a number: at once, or to be awaited.
+
+    A call is a generator of steps; :class:`Client` and :class:`AsyncClient` take them each in its own way.
+    """
 
     def __init__(self, attempts: int, owner: str) -> None:
         self.attempts = check_count(attempts, "attempts", owner)
         self._fallbacks: dict[str, deque[dict[str, object]]] = {}
+
+    @abstractmethod
+    def _take(self, steps: Steps) -> Any:
+        """Take all steps of a call; the result of the call."""
 
     @property
     def unreported(self) -> int:
         """Fallbacks that the service does not know yet."""
         return sum(map(len, self._fallbacks.values()))
 
-    def _decide(
+    def decide(
         self,
         experiment: str,
-        unit: str | None,
-        key: str | None,
-        available: Sequence[str] | None,
-        context: Mapping[str, Any] | None,
-        defer: bool,
-        fallback_arm: str | None,
-    ) -> Steps:
+        unit: str | None = None,
+        *,
+        key: str | None = None,
+        available: Sequence[str] | None = None,
+        actions: Sequence[Sequence[float]] | None = None,
+        context: Mapping[str, Any] | None = None,
+        defer: bool = False,
+        fallback_arm: str | None = None,
+    ) -> D:
+        """Ask for a decision; after the last try give ``fallback_arm``, if there is one, instead of raising.
+
+        A fallback is drawn by nobody: it has no propensity, nothing is learned of it, and it cannot be rewarded. The
+        service is told of it after the next decision that it answers, or by :meth:`report`, and counts it as forced.
+        """
         wish = {
             "unit": unit,
             "key": key or uuid.uuid4().hex,
             "available": None if available is None else list(available),
+            "actions": None if actions is None else [list(map(float, action)) for action in actions],
             "context": None if context is None else dict(context),
             "defer": defer,
         }
-        body = {name: value for name, value in wish.items() if value is not None}
+        decision: D = self._take(self._decide(experiment, given(wish), fallback_arm))
+        return decision
+
+    def reward(
+        self,
+        experiment: str,
+        value: float,
+        *,
+        decision: str | None = None,
+        unit: str | None = None,
+        key: str | None = None,
+    ) -> W:
+        """Send a reward of a decision, or of a unit's last one: stored, duplicate or late.
+
+        A try whose answer was lost may have been stored: the next one is then a duplicate of it, and ``"duplicate"`` says
+        that the reward is there.
+        """
+        if (decision is None) == (unit is None):
+            raise InvalidInput("A reward needs 'decision' or 'unit', not both.")
+        if decision == "":
+            raise InvalidInput("A fallback has no reward: nobody drew its arm, and nothing is learned of it.")
+        wish = {"decision": decision, "unit": unit, "value": check_number(value, "value", "reward"), "key": key}
+        outcome: W = self._take(self._ask(experiment, "rewards", given(wish), "outcome"))
+        return outcome
+
+    def activate(self, experiment: str, decision: str) -> F:
+        """Let a deferred decision count; True the first time."""
+        is_first: F = self._take(self._ask(experiment, f"decisions/{quote(decision, safe='')}/activate", None, "first"))
+        return is_first
+
+    def report(self, experiment: str) -> N:
+        """Report fallbacks now; how many are left that could not be."""
+        n_left: N = self._take(self._report(experiment))
+        return n_left
+
+    # --- steps ----------------------------------------------------------------------------------------------------------
+
+    def _decide(self, experiment: str, wish: dict[str, Any], fallback_arm: str | None) -> Steps:
         try:
-            found = yield from self._post(experiment, "decisions", body)
+            found = yield from self._post(experiment, "decisions", wish)
         except ServiceError:
             if fallback_arm is None:
                 raise
-            kept = self._fallbacks.setdefault(experiment, deque(maxlen=MOST_FALLBACKS))
-            kept.append({"key": body["key"], "unit": unit, "arm": fallback_arm, "forced": True})
-            return ServedDecision("", fallback_arm, str(body["key"]), "fallback", unit=unit)
+            kept, unit = self._fallbacks.setdefault(experiment, deque(maxlen=MOST_FALLBACKS)), wish.get("unit")
+            kept.append({"key": wish["key"], "unit": unit, "arm": fallback_arm, "forced": True})
+            return ServedDecision("", fallback_arm, wish["key"], "fallback", unit=unit)
         yield from self._report(experiment)
         return ServedDecision(**{name: found[name] for name in ServedDecision._fields})
 
@@ -114,24 +172,16 @@ class Calls:
                 yield from self._post(experiment, "imports", part, attempts=1)
                 is_reported = True
             except (ServiceError, InvalidInput):
-                return
+                break
             finally:
                 if not is_reported:
                     kept.extendleft(reversed(part))
+        return self.unreported
 
-    def _reward(self, experiment: str, value: float, decision: str | None, unit: str | None, key: str | None) -> Steps:
-        if (decision is None) == (unit is None):
-            raise InvalidInput("A reward needs 'decision' or 'unit', not both.")
-        if decision == "":
-            raise InvalidInput("A fallback has no reward: nobody drew its arm, and nothing is learned of it.")
-        wish = {"decision": decision, "unit": unit, "value": check_number(value, "value", "reward"), "key": key}
-        body = {name: given for name, given in wish.items() if given is not None}
-        found = yield from self._post(experiment, "rewards", body)
-        return str(found["outcome"])
-
-    def _activate(self, experiment: str, decision: str) -> Steps:
-        found = yield from self._post(experiment, f"decisions/{quote(decision, safe='')}/activate", None)
-        return bool(found["first"])
+    def _ask(self, experiment: str, route: str, body: object, name: str) -> Steps:
+        """Ask for one part of an answer."""
+        found = yield from self._post(experiment, route, body)
+        return found[name]
 
     def _post(self, experiment: str, route: str, body: object, attempts: int | None = None) -> Steps:
         """Ask until there is an answer, or the last try has failed."""
@@ -157,7 +207,7 @@ class Calls:
         raise ServiceError(f"The service did not answer after {attempts} tries: {problem}")
 
 
-class Client(Calls):
+class Client(Calls[ServedDecision, str, bool, int]):
     """A service, asked about its experiments.
 
     Parameters
@@ -186,50 +236,6 @@ class Client(Calls):
     ) -> None:
         super().__init__(attempts, "Client")
         self._http = httpx.Client(**connected(address, token, timeout, "Client"), transport=transport)
-
-    def decide(
-        self,
-        experiment: str,
-        unit: str | None = None,
-        *,
-        key: str | None = None,
-        available: Sequence[str] | None = None,
-        context: Mapping[str, Any] | None = None,
-        defer: bool = False,
-        fallback_arm: str | None = None,
-    ) -> ServedDecision:
-        """Ask for a decision; after the last try give ``fallback_arm``, if there is one, instead of raising.
-
-        A fallback is drawn by nobody: it has no propensity, nothing is learned of it, and it cannot be rewarded. The
-        service is told of it after the next decision that it answers, or by :meth:`report`, and counts it as forced.
-        """
-        found: ServedDecision = self._take(self._decide(experiment, unit, key, available, context, defer, fallback_arm))
-        return found
-
-    def reward(
-        self,
-        experiment: str,
-        value: float,
-        *,
-        decision: str | None = None,
-        unit: str | None = None,
-        key: str | None = None,
-    ) -> str:
-        """Send a reward of a decision, or of a unit's last one: stored, duplicate or late.
-
-        A try whose answer was lost may have been stored: the next one is then a duplicate of it, and ``"duplicate"`` says
-        that the reward is there.
-        """
-        return str(self._take(self._reward(experiment, value, decision, unit, key)))
-
-    def activate(self, experiment: str, decision: str) -> bool:
-        """Let a deferred decision count; True the first time."""
-        return bool(self._take(self._activate(experiment, decision)))
-
-    def report(self, experiment: str) -> int:
-        """Report fallbacks now; how many are left that could not be."""
-        self._take(self._report(experiment))
-        return self.unreported
 
     def _take(self, steps: Steps) -> Any:
         sent: httpx.Response | httpx.TransportError | None = None
@@ -260,7 +266,7 @@ class Client(Calls):
         self.close()
 
 
-class AsyncClient(Calls):
+class AsyncClient(Calls[Awaitable[ServedDecision], Awaitable[str], Awaitable[bool], Awaitable[int]]):
     """The same for asyncio: see :class:`Client`, whose methods it has, each to be awaited.
 
     Parameters
@@ -280,44 +286,6 @@ class AsyncClient(Calls):
     ) -> None:
         super().__init__(attempts, "AsyncClient")
         self._http = httpx.AsyncClient(**connected(address, token, timeout, "AsyncClient"), transport=transport)
-
-    async def decide(
-        self,
-        experiment: str,
-        unit: str | None = None,
-        *,
-        key: str | None = None,
-        available: Sequence[str] | None = None,
-        context: Mapping[str, Any] | None = None,
-        defer: bool = False,
-        fallback_arm: str | None = None,
-    ) -> ServedDecision:
-        """Ask for a decision, as :meth:`Client.decide` does."""
-        found: ServedDecision = await self._take(
-            self._decide(experiment, unit, key, available, context, defer, fallback_arm)
-        )
-        return found
-
-    async def reward(
-        self,
-        experiment: str,
-        value: float,
-        *,
-        decision: str | None = None,
-        unit: str | None = None,
-        key: str | None = None,
-    ) -> str:
-        """Send a reward, as :meth:`Client.reward` does."""
-        return str(await self._take(self._reward(experiment, value, decision, unit, key)))
-
-    async def activate(self, experiment: str, decision: str) -> bool:
-        """Activate a deferred decision, as :meth:`Client.activate` does."""
-        return bool(await self._take(self._activate(experiment, decision)))
-
-    async def report(self, experiment: str) -> int:
-        """Report fallbacks, as :meth:`Client.report` does."""
-        await self._take(self._report(experiment))
-        return self.unreported
 
     async def _take(self, steps: Steps) -> Any:
         sent: httpx.Response | httpx.TransportError | None = None
@@ -346,6 +314,11 @@ class AsyncClient(Calls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def given(wish: Mapping[str, object]) -> dict[str, Any]:
+    """The members of a request that are not left out."""
+    return {name: value for name, value in wish.items() if value is not None}
 
 
 def connected(address: str, token: str, timeout: float, owner: str) -> dict[str, Any]:

@@ -165,6 +165,15 @@ def test_a_reward_names_one_decision(monkeypatch, wrong):
     assert sent == []
 
 
+def test_what_is_known_of_a_visit_is_sent(monkeypatch):
+    client, sent, _ = answering(monkeypatch, [httpx.Response(200, json=DECISION | {"arm": 1}) for _ in range(2)])
+    assert client.decide("linear", "u", key="k", actions=[(1, 2), (3, 4)]).arm == 1
+    client.decide("shown", "u", key="k", available=("red",), context={"device": "phone"}, defer=True)
+    assert sent[0] == {"unit": "u", "key": "k", "actions": [[1.0, 2.0], [3.0, 4.0]], "defer": False}
+    shown = {"available": ["red"], "context": {"device": "phone"}, "defer": True}
+    assert sent[1] == {"unit": "u", "key": "k"} | shown
+
+
 def test_rewards_and_activations_are_sent(monkeypatch):
     answers = [httpx.Response(200, json={"outcome": "stored"}), httpx.Response(200, json={"first": True})]
     client, sent, _ = answering(monkeypatch, answers)
