@@ -1,5 +1,6 @@
 """The board in a real browser, where one is installed: by keyboard, on a phone, in the dark, with names that attack it."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -24,6 +25,10 @@ ATTACKS = [
     '"><svg onload=alert(3)>',
     "javascript:alert(4)",
 ]
+
+
+class AnotherPage(Exception):
+    """The page that was asked is gone."""
 
 
 class Browser:
@@ -66,6 +71,8 @@ class Browser:
             text, _, self.left = self.left.partition(b"\0")
             found = json.loads(text)
             if found.get("id") == self.number:
+                if "navigated" in found.get("error", {}).get("message", ""):
+                    raise AnotherPage
                 assert "error" not in found, found
                 return found["result"]
             self.events.append(found)
@@ -77,7 +84,10 @@ class Browser:
 
     def until(self, code):
         deadline = time.monotonic() + 60
-        while not self.run(code):
+        while True:
+            with contextlib.suppress(AnotherPage):
+                if self.run(code):
+                    return
             assert time.monotonic() < deadline, code
             time.sleep(0.05)
 
