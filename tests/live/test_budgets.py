@@ -41,6 +41,41 @@ def test_a_decision_is_one_transaction_of_few_statements(tmp_path, monkeypatch, 
         assert len(asked) == REWARD
 
 
+READ = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) FROM pg_stat_xact_user_tables"
+
+
+def test_a_server_reads_few_rows_for_a_call_however_long_the_log_is(postgres, monkeypatch):
+    with make(postgres.new_database(), refresh="1h", holdout=0.1, control="red") as experiment:
+        decisions = experiment.decide_many([f"u{i}" for i in range(3000)])
+        experiment.reward_many([(decision.id, 1.0) for decision in decisions[10:]])
+        experiment.refresh()
+        ask, before, read = experiment.store._ask, [0], []
+
+        def reading(statement, *parameters):
+            if statement == "COMMIT":
+                ((n,),) = ask(READ)  # since statistics were last sent, which is in between
+                read.append(n - before[0] if n >= before[0] else n)
+                before[0] = n
+            return ask(statement, *parameters)
+
+        experiment.decide()
+        experiment.reward(decisions[2].id, 1.0)  # now it knows how large rewards are
+        monkeypatch.setattr(experiment.store, "_ask", reading)
+        for call in (
+            lambda: experiment.decide("u1", key="new"),
+            lambda: experiment.decide("u2", key="another", available=["red", "green"]),
+            lambda: experiment.decide(key="new"),
+            lambda: experiment.reward(decisions[0].id, 1.0),
+            lambda: experiment.reward(decisions[1].id, 1.0, key="again"),
+            lambda: experiment.activate(experiment.decide(defer=True).id),
+            lambda: experiment.refresh(),
+            lambda: experiment.pause("blue"),
+        ):
+            call()
+        assert len(read) > 8
+        assert max(read[1:]) < 100, read
+
+
 @pytest.mark.parametrize("n_arms", [10, 100])
 def test_a_decision_and_its_reward_take_few_bytes(tmp_path, n_arms):
     path = tmp_path / "a.db"

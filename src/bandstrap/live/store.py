@@ -242,15 +242,16 @@ class Store(Database):
     ) -> dict[str, DecisionRow]:
         """Store decisions, and the texts that they share; what is stored, by id."""
         self._add_texts(texts)
-        # Whoever has read a log that is gone may believe that texts are there.
-        there = "({0} IS NULL OR EXISTS (SELECT 1 FROM live_text WHERE hash = {0}))"
+        # Whoever has read a log that is gone may believe that texts are there. Values are asked for, each found by its key:
+        # for EXISTS, PostgreSQL would read the whole log, to look up the many rows that it expects to be decided on.
+        there = "({0} IS NULL OR (SELECT TRUE FROM live_text WHERE hash = {0}))"
         based, seen = " AND ".join(there.format(column) for column in SHARED), []
         if link is not None:
             based += (
-                " AND EXISTS (SELECT 1 FROM live_experiment e WHERE e.id = ? AND e.identity = ?) AND (version = 0"
-                " OR EXISTS (SELECT 1 FROM live_learned l WHERE l.experiment = ? AND l.seq = version AND l.link = ?))"
+                " AND (SELECT e.identity = ? FROM live_experiment e WHERE e.id = ?) AND (version = 0"
+                " OR (SELECT l.link = ? FROM live_learned l WHERE l.experiment = ? AND l.seq = version))"
             )
-            seen = [experiment, self._identities[experiment], experiment, link]
+            seen = [self._identities[experiment], experiment, link, experiment]
         columns = ", ".join(NEW_DECISION)
         added = self._ask_rows(
             f"INSERT INTO live_decision (experiment, {columns}, decided_at) SELECT ?, {columns}, {self.now} FROM r"
