@@ -8,6 +8,7 @@ such rows with the same durability, taken in turns with the decisions.
 import itertools
 import json
 import multiprocessing
+import os
 import sqlite3
 import statistics
 import subprocess
@@ -44,8 +45,8 @@ CROWD = 8  # processes that decide at once
 # Goals with full durability: times as long as a bare INSERT, in SQLite by one process; milliseconds of the slowest decision
 # of a hundred, in SQLite; a share of bare INSERTs, in PostgreSQL.
 MOST_BARE, SLOWEST, LEAST_SHARE = 1 / 0.7, 60.0, 0.5
-# Decisions of a database that is measured, each with a reward, and goals for a million: bytes of each, seconds, MB.
-N_STORED, N_STORED_ARMS = 200_000, 10
+# Decisions of a database that is measured, each with a reward, and goals: bytes of each, seconds, MB.
+N_STORED, N_STORED_ARMS = 1_000_000, 10
 BYTES, REPORTS, MOST_MEMORY = 300.0, {"status": 1.0, "export": 30.0, "replay": 60.0}, 300.0
 RECOVERY = 2.0  # goal, in seconds, from a snapshot
 
@@ -317,7 +318,8 @@ def throughput(place: Place) -> Table:
     """All of one kind of database."""
     rows = [row for n in PROCESSES for size in (1, BATCH) for row in busy(place, n, size)]
     rows += [learning(place), *(beside_bare(place, size) for size in (1, BATCH)), *crowded(place)]
-    return Table(f"How many decisions and rewards does a live experiment take? ({place.name}; {POLICY}, K = 5)", rows)
+    about = f"{place.name}; {POLICY}, K = 5; {os.cpu_count()} cores for processes and server"
+    return Table(f"How many decisions and rewards does a live experiment take? ({about})", rows)
 
 
 @contextmanager
@@ -460,7 +462,7 @@ print(json.dumps({"seconds": seconds, "processor": processor, "peak": peak}))
 
 
 def size() -> Table:
-    """What decisions take on the disk, and how long reports on all of them take; seconds are told for a million."""
+    """What decisions take on the disk, and how long reports on all of them take."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "long.db"
         told = {"policy": POLICY, "arms": [f"arm {i}" for i in range(N_STORED_ARMS)], "seed": 7, "refresh": "1h"}
@@ -471,17 +473,16 @@ def size() -> Table:
                 experiment.reward_many([(decision.id, float(i % 7 == 0)) for i, decision in enumerate(made)])
                 experiment.refresh()
         rows = [Row("bytes of a decision and its reward", target.stat().st_size / N_STORED, "", BYTES)]
-        million = 1e6 / N_STORED
         for name, goal in REPORTS.items():
             options = [str(Path(folder) / "log.parquet")] if name == "export" else []
             command = [sys.executable, "-c", REPORT, str(target), name, *options]
             done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
             found = json.loads(done.stdout)
-            details = {"s of the processor": million * found["processor"], "MB at most": found["peak"]}
-            rows.append(Row(f"{name} of a million", million * found["seconds"], "s", goal, details=details))
+            details = {"s of the processor": found["processor"], "MB at most": found["peak"]}
+            rows.append(Row(name, found["seconds"], "s", goal, details=details))
             if name == "replay":
-                rows.append(Row(f"memory of a replay of {N_STORED:,}", found["peak"], "MB", MOST_MEMORY))
-    about = f"K = {N_STORED_ARMS}, {POLICY}, SQLite; times are those of {N_STORED:,} decisions, times {million:g}"
+                rows.append(Row("memory of the replay", found["peak"], "MB", MOST_MEMORY))
+    about = f"{N_STORED:,} decisions, K = {N_STORED_ARMS}, {POLICY}, SQLite"
     return Table(f"How large is a database, and how long do reports take? ({about})", rows)
 
 

@@ -121,8 +121,10 @@ class SqliteStore(Store):
             )
         try:
             is_there, is_folder = self._path.exists(), self._path.is_dir()
-        except OSError as error:  # a name that is too long
-            raise StoreError(f"{self} cannot be used: {error.strerror}.") from None
+            self._path.resolve()
+        except (OSError, RuntimeError) as error:  # a name that is too long; links that lead to each other
+            reason = getattr(error, "strerror", None) or "its name is a loop of symbolic links"
+            raise StoreError(f"{self} cannot be used: {reason}.") from None
         if is_folder:
             raise StoreError(f"{self} cannot be used: it is a folder.")
         if create:
