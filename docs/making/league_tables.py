@@ -14,6 +14,9 @@ and environments, all by default. ``python -m docs.making.league_tables docs/whi
     Who has the lowest mean regret on each environment, among the policies without parameters and among all.
 ``overall``
     A row per policy of a file ``overall.parquet``: geometric means beside the yardstick.
+``stability``
+    A row per policy of a file ``stability.parquet``: how normal the mean of an arm is when play ends, on each of its
+    environments.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from bandstrap.basics.storage import write_text
 from bandstrap.errors import InvalidInput
 from bandstrap.league.page import show_interval
+from bandstrap.league.stability import LEVEL
 from bandstrap.league.standings import Interval
 
 if TYPE_CHECKING:
@@ -144,6 +148,30 @@ def overall(frame: polars.DataFrame, policies: list[str], environments: list[str
     )
 
 
+def stability(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
+    """How often the usual interval misses and how far means are from normal, nearest first by the farthest."""
+    environments = environments or frame["environment"].unique(maintain_order=True).to_list()
+    found = {(row["environment"], row["policy"]): row for row in frame.iter_rows(named=True)}
+    policies = policies or frame["policy"].unique(maintain_order=True).to_list()
+
+    def farthest(policy: str) -> float:
+        return max(float(found[environment, policy]["distance"]) for environment in environments)
+
+    lines = []
+    for policy in sorted(policies, key=farthest):
+        rows = [found[environment, policy] for environment in environments]
+        cells = [cell for row in rows for cell in (f"{row['misses']:.3f} ± {row['misses_error']:.3f}", show_far(row))]
+        is_normal = all(row["p_value"] >= LEVEL for row in rows)
+        lines.append([policy, "yes" if is_normal else "no", str(min(row["replications"] for row in rows)), *cells])
+    heads = [head for name in environments for head in (f"{name}: misses", "bias, distance")]
+    return in_bars(["policy", "normal", "runs", *heads], lines)
+
+
+def show_far(row: TableRow) -> str:
+    """Mean of a standardised mean, and its distance from the normal distribution."""
+    return f"{row['bias']:.2f}, {row['distance']:.3f}"
+
+
 def show_mean(row: TableRow) -> str:
     """A mean with its standard error, both to the same digit."""
     digits = digits_of(row["mean"])
@@ -194,6 +222,7 @@ KINDS: dict[str, TableMaker] = {
     "worst": by_environment("worst", show_worst),
     "winners": winners,
     "overall": overall,
+    "stability": stability,
 }
 
 

@@ -76,7 +76,7 @@ def test_what_nobody_told_is_the_reason_and_so_is_a_short_game():
 
 def test_the_whole_league_can_be_planned():
     matches = plan_league(LEAGUE, 2000, 200, 0)
-    assert len(matches) == len(LEAGUE.environments) * len(LEAGUE.policies)
+    assert len(matches) == len(LEAGUE.environments + LEAGUE.stability) * len(LEAGUE.policies)
     for match in matches:
         assert (match.block is None) == bool(match.sits_out)
         if match.block is not None:

@@ -51,11 +51,26 @@ OVERALL = [
     }
     for policy, ratio in (("A", 1.0), ("C", 0.5))
 ]
+STABILITY = [
+    {
+        "environment": environment,
+        "policy": policy,
+        "replications": 300,
+        "misses": distance,
+        "misses_error": 0.0125,
+        "bias": -0.2,
+        "distance": distance,
+        "p_value": p_value,
+    }
+    for policy, distance, p_value in (("B", 0.25, 0.001), ("A", 0.125, 0.3))
+    for environment in ("equal", "unequal")
+]
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "league").mkdir()
+    polars.DataFrame(STABILITY).write_parquet(tmp_path / "league" / "steady.parquet")
     polars.DataFrame(MATCHES).write_parquet(tmp_path / "league" / "some.parquet")
     polars.DataFrame(OVERALL).write_parquet(tmp_path / "league" / "all.parquet")
     return tmp_path
@@ -106,6 +121,15 @@ def folder(tmp_path):
                 "| C | nothing | 0.500 (0.490 to 0.510) | 1.000 (0.500 to 1.500) | 1, 0 of 2 |",
             ],
         ),
+        (
+            "steady | stability",
+            [
+                "| policy | normal | runs | equal: misses | bias, distance | unequal: misses | bias, distance |",
+                "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+                "| A | yes | 300 | 0.125 ± 0.013 | -0.20, 0.125 | 0.125 ± 0.013 | -0.20, 0.125 |",
+                "| B | no | 300 | 0.250 ± 0.013 | -0.20, 0.250 | 0.250 ± 0.013 | -0.20, 0.250 |",
+            ],
+        ),
     ],
 )
 def test_a_table_is_made_from_the_file_and_the_rest_of_the_page_kept(folder, wanted, lines):
@@ -121,7 +145,7 @@ def test_a_table_is_made_from_the_file_and_the_rest_of_the_page_kept(folder, wan
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("some | median", "a league has no table 'median'; it has mean, q95, q99, worst, winners, overall."),
+        ("some | median", "a league has no table 'median'; it has mean, q95, q99, worst, winners, overall, stability."),
         ("some | mean | A; D", "some.parquet has no policy 'D'."),
         ("some | mean | A | Poisson", "some.parquet has no environment 'Poisson'."),
     ],

@@ -63,7 +63,7 @@ def league(
     from bandstrap.league import play_league, read_league
 
     chosen = read_league(contexts=contexts).choose(environment or (), policy or (), also or ())
-    files = ("league.html", "league.parquet", "overall.parquet", "heatmap.svg", "heatmap.png")
+    files = ("league.html", "league.parquet", "overall.parquet", "stability.parquet", "heatmap.svg", "heatmap.png")
     check_folder(out, "out", "bandstrap league", folders=FOLDERS, files=("plan.json", *files))
     start = time.perf_counter()
     with workers(jobs, "bandstrap league", executor, scheduler) as pool:
@@ -77,6 +77,7 @@ def league(
         )
     print_overall(result)
     print_winners(result)
+    print_stability(result)
     say(f"page: {out / 'league.html'}")
     complain(f"{time.perf_counter() - start:.0f} s")
     if result.unfinished is not None:
@@ -85,7 +86,7 @@ def league(
 
 def print_overall(result: LeagueResult) -> None:
     """The overall table."""
-    n_all = len(result.league.environments)
+    n_all = len(result.league.counted)
     rows = [
         (
             row.policy,
@@ -135,3 +136,21 @@ def print_winners(result: LeagueResult) -> None:
             regret = f"{best.mean:.4g} ± {best.standard_error:.2g}"
             rows.append((environment.name, best.policy, regret, ", ".join(close) or "-"))
     print_table(("environment", "best", "mean regret", "perhaps as good"), rows)
+
+
+def print_stability(result: LeagueResult) -> None:
+    """Whether means of arms are normal when play ends, where that is tested."""
+    rows = [
+        (
+            row.environment,
+            row.policy,
+            f"{row.misses:.3f} ± {row.misses_error:.3f}",
+            f"{row.bias:.2f}",
+            f"{row.distance:.3f}",
+            "yes" if row.is_normal else "no",
+        )
+        for row in result.stability
+    ]
+    if rows:
+        title = "Mean of the last arm when play ends: is it normal?"
+        print_table(("environment", "policy", "beyond 1.96", "bias", "distance", "normal"), rows, title=title)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bandstrap.league.stability import LEVEL
 from bandstrap.league.standings import DRAWS, TAILS, Interval
 from bandstrap.pages import show_number, write_page
 
@@ -34,6 +35,7 @@ def write_league_page(result: LeagueResult, path: Path) -> None:
         maps={field: result.multiples(field).tolist() for field in ("relative", "relative_q99")},
         confidence=f"{100 * (TAILS[1] - TAILS[0]):g} %",
         draws=DRAWS,
+        level=LEVEL,
         core_seconds=sum(result.seconds.values()),
     )
 

@@ -34,10 +34,10 @@ class Match:
 
 
 def plan_league(league: League, horizon: int, replications: int, seed: int) -> list[Match]:
-    """Every match, environment by environment."""
+    """Every match, environment by environment; those of stability come last."""
     return [
         plan_match(environment, policy, horizon, replications, seed)
-        for environment in league.environments
+        for environment in (*league.environments, *league.stability)
         for policy in league.policies
     ]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandstrap.basics.arrays import Floats
 from bandstrap.basics.storage import write_bytes
@@ -26,6 +27,7 @@ from bandstrap.experiments.folder import CurvePoint, Folder, FolderStore, Planne
 from bandstrap.experiments.runner import run_plans
 from bandstrap.league.plan import Match, plan_league, rounds_on
 from bandstrap.league.spec import League, lacks, make_feedback
+from bandstrap.league.stability import Stability, judge, standardised_means
 from bandstrap.league.standings import Interval, LeagueResults, Overall, Standing, rank_league
 from bandstrap.names import NAMED_ENVIRONMENTS, make
 
@@ -46,6 +48,8 @@ class LeagueResult:
         Why, by environment and policy.
     seconds
         Core-seconds, by environment and policy.
+    stability
+        One per policy and environment where that is tested, in the order of the league.
     unfinished
         What was given up, if anything was; those matches are among ``sat_out``.
     """
@@ -58,6 +62,7 @@ class LeagueResult:
     overall: tuple[Overall, ...]
     sat_out: dict[tuple[str, str], str]
     seconds: dict[tuple[str, str], float]
+    stability: tuple[Stability, ...] = ()
     unfinished: Unfinished | None = None
 
     def on(self, environment: str) -> list[Standing]:
@@ -106,8 +111,8 @@ def play_league(
 ) -> LeagueResult:
     """Play every match, and write a page, two tables and a heat map to a folder.
 
-    They are ``league.html``, ``league.parquet`` with a row per match, ``overall.parquet`` with one per policy, and
-    ``heatmap.svg`` and ``heatmap.png``.
+    They are ``league.html``, ``league.parquet`` with a row per match, ``overall.parquet`` with one per policy,
+    ``stability.parquet`` where stability is tested, and ``heatmap.svg`` and ``heatmap.png``.
 
     Parameters
     ----------
@@ -197,7 +202,7 @@ def check_league(league: League, horizon: int, replications: int, *, progress: b
     """Refuse rounds and replications that memory would not hold, before any is planned."""
     shares = sum(policy.share for policy in league.policies)
     needed = 0
-    for environment in league.environments:
+    for environment in (*league.environments, *league.stability):
         if lacks(environment):
             continue
         world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
@@ -218,20 +223,49 @@ def gather(
     regret: dict[str, dict[str, Floats]] = {}
     seconds: dict[tuple[str, str], float] = {}
     sat_out: dict[tuple[str, str], str] = {}
+    unranked = {environment.name for environment in league.stability}
+    pulls: dict[str, dict[str, NDArray[np.int64]]] = {}
     for match in matches:
         environment, policy = match.environment.name, match.policy.name
-        if match.block is None:
-            sat_out[environment, policy] = match.sits_out
-            continue
-        played = store.whole(match.block)
-        if not isinstance(played, Played):
-            sat_out[environment, policy] = "failed"
-            continue
-        regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]
-        seconds[environment, policy] = played.seconds
+        ranks = environment not in unranked
+        played = None if match.block is None else store.whole(match.block)
+        if isinstance(played, Played) and not ranks:
+            pulls.setdefault(environment, {})[policy] = played.pulls
+        elif isinstance(played, Played):
+            regret.setdefault(environment, {})[policy] = match.factor * played.regret[:, -1]
+            seconds[environment, policy] = played.seconds
+        elif ranks:
+            sat_out[environment, policy] = match.sits_out or "failed"
     told = {policy.name: policy.told for policy in league.policies}
-    standings, overall = rank_league(LeagueResults(regret, told))
-    return LeagueResult(league, horizon, replications, seed, tuple(standings), tuple(overall), sat_out, seconds)
+    apart = frozenset(environment.name for environment in league.environments if not environment.overall)
+    standings, overall = rank_league(LeagueResults(regret, told, apart))
+    return LeagueResult(
+        league,
+        horizon,
+        replications,
+        seed,
+        tuple(standings),
+        tuple(overall),
+        sat_out,
+        seconds,
+        tuple(judge_means(league, pulls, told, horizon, seed)),
+    )
+
+
+def judge_means(
+    league: League,
+    pulls: Mapping[str, Mapping[str, NDArray[np.int64]]],
+    told: Mapping[str, str],
+    horizon: int,
+    seed: int,
+) -> Iterator[Stability]:
+    """Stability of each policy where it is tested and the policy played."""
+    for environment in league.stability:
+        world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
+        rounds = rounds_on(environment, horizon)
+        played = pulls.get(environment.name, {})
+        found = standardised_means(world, environment.sigma, rounds, seed, played)
+        yield from (judge(environment.name, policy, told[policy], means) for policy, means in found.items())
 
 
 def write_result(result: LeagueResult, out: Path) -> None:
@@ -241,7 +275,9 @@ def write_result(result: LeagueResult, out: Path) -> None:
     from bandstrap.plots.style import save_figure
 
     write_parquet(result, out / "league.parquet")
-    write_overall(result, out / "overall.parquet")
+    write_rows(result.overall, out / "overall.parquet")
+    if result.stability:
+        write_rows(result.stability, out / "stability.parquet")
     names = [row.policy for row in result.overall]
     columns = ["overall", *(environment.name for environment in result.league.environments)]
     title = f"Mean regret after {result.horizon} rounds as a multiple of the best policy's"
@@ -266,12 +302,12 @@ def write_parquet(result: LeagueResult, path: Path) -> None:
     write_bytes(path, content.getvalue())
 
 
-def write_overall(result: LeagueResult, path: Path) -> None:
-    """One row per policy: over all environments, and beside the yardstick."""
+def write_rows(found: Sequence[Any], path: Path) -> None:
+    """One row per policy overall, or per policy and environment where stability is tested."""
     import polars
 
     content = io.BytesIO()
-    polars.DataFrame([as_row(row) for row in result.overall], infer_schema_length=None).write_parquet(content)
+    polars.DataFrame([as_row(row) for row in found], infer_schema_length=None).write_parquet(content)
     write_bytes(path, content.getvalue())
 
 

@@ -75,6 +75,8 @@ class LeagueEnvironment(Strict):
     batch: TomlInteger = 1
     lost: TomlNumber = 0.0
     rounds: Annotated[TomlInteger, Field(gt=0)] | None = None
+    # Whether it counts in the means over environments.
+    overall: bool = True
     needs: str = ""
 
     @model_validator(mode="after")
@@ -124,17 +126,24 @@ class LeaguePolicy(Strict):
 
 
 class League(Strict):
-    """A league's file: environments and policies."""
+    """A league's file: environments and policies, and environments where means of arms are tested, which are not ranked."""
 
     environments: Annotated[tuple[LeagueEnvironment, ...], Field(min_length=1)]
     policies: Annotated[tuple[LeaguePolicy, ...], Field(min_length=1)]
+    stability: tuple[LeagueEnvironment, ...] = ()
+
+    @property
+    def counted(self) -> tuple[LeagueEnvironment, ...]:
+        """The environments over which means are taken."""
+        return tuple(one for one in self.environments if one.overall) or self.environments
 
     def choose(
         self, environments: Sequence[str] = (), policies: Sequence[str] = (), also: Sequence[str] = ()
     ) -> League:
         """Part of the league: environments by name, policies by name or as calls of their own; all by default.
 
-        Those in ``also``, written in the same way, play beside the others.
+        Those in ``also``, written in the same way, play beside the others. Stability is tested where no environments are
+        named.
         """
         worlds = {environment.name: environment for environment in self.environments}
         for name in environments:
@@ -145,6 +154,7 @@ class League(Strict):
         return League(
             environments=tuple(worlds[name] for name in dict.fromkeys(environments)) or self.environments,
             policies=tuple(members.get(text) or guest(text) for text in wanted),
+            stability=() if environments else self.stability,
         )
 
 
@@ -184,15 +194,20 @@ def read_league(path: Path | None = None, *, contexts: bool = False) -> League:
     path = path or Path(str(files("bandstrap.league") / ("contexts.toml" if contexts else "league.toml")))
     league = read_table(path, League)
     policies = [policy.model_copy(update={"call": anchored(policy.call, path.parent)}) for policy in league.policies]
-    worlds = [
-        environment.model_copy(update={"call": anchored_environment(environment.call, path.parent)})
-        for environment in league.environments
-    ]
-    league = league.model_copy(update={"policies": tuple(policies), "environments": tuple(worlds)})
-    check_names(path, "environments", [environment.name for environment in league.environments])
+    worlds, steady = (
+        tuple(
+            environment.model_copy(update={"call": anchored_environment(environment.call, path.parent)})
+            for environment in several
+        )
+        for several in (league.environments, league.stability)
+    )
+    league = league.model_copy(update={"policies": tuple(policies), "environments": worlds, "stability": steady})
+    check_names(path, "environments", [environment.name for environment in (*worlds, *steady)])
     check_names(path, "policies", [policy.name for policy in league.policies])
     for i, environment in enumerate(league.environments):
         placed(f"{path}: environments[{i}]", lambda environment=environment: check_environment(environment))
+    for i, environment in enumerate(league.stability):
+        placed(f"{path}: stability[{i}]", lambda environment=environment: check_stability(environment))
     for i, policy in enumerate(league.policies):
         call = fill(policy.call, dict.fromkeys(TRUTHS, 1.0))
         placed(f"{path}: policies[{i}].call", lambda call=call: make(call, PLAYERS, "policy"))
@@ -208,6 +223,14 @@ def make_feedback(environment: LeagueEnvironment) -> Feedback:
     """Feedback of an environment."""
     owner = f"the environment {environment.name!r}"
     return Feedback(environment.delay, environment.batch, environment.lost, owner=owner)
+
+
+def check_stability(environment: LeagueEnvironment) -> None:
+    """Refuse rewards that are not those of arms with a mean and a scale that stay, learned at once."""
+    check_environment(environment)
+    world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
+    if world.tape(1, np.random.default_rng(0))[0].ndim == 2 or not make_feedback(environment).is_at_once:
+        raise InvalidInput("stability needs means that stay, and rewards that are learned at once.")
 
 
 def check_environment(environment: LeagueEnvironment) -> None:

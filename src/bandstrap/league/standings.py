@@ -127,26 +127,41 @@ class Overall:
 class LeagueResults:
     """Regret at the horizon of each policy that played, by environment; all policies of an environment share reward tables.
 
-    ``told`` has every policy, the yardstick first.
+    ``told`` has every policy, the yardstick first. Environments in ``apart`` are ranked by themselves alone, if there are
+    others.
     """
 
     regret: Mapping[str, Mapping[str, Floats]]
     told: Mapping[str, str]
+    apart: frozenset[str] = frozenset()
+
+    @property
+    def counted(self) -> Mapping[str, Mapping[str, Floats]]:
+        """The environments over which means are taken."""
+        return {name: found for name, found in self.regret.items() if name not in self.apart} or self.regret
 
 
 def rank_league(results: LeagueResults) -> tuple[list[Standing], list[Overall]]:
     """Standings by environment and rank; overall, policies that played everywhere first, then by regret."""
     weights = resample(counts_of(results))
+    counted = results.counted
     standings: list[Standing] = []
     relatives: dict[str, list[Floats]] = {}
     for environment, players in results.regret.items():
         found, ratios = rank_environment(environment, players, results.told, weights)
         standings += sorted(found, key=lambda standing: (standing.rank, standing.policy))
         for policy, ratio in ratios.items():
-            relatives.setdefault(policy, []).append(ratio)
+            if environment in counted:
+                relatives.setdefault(policy, []).append(ratio)
     beside = {row.policy: row for row in compare(results, next(iter(results.told)))}
     overall = [
-        combine(policy, results.told[policy], draws, standings, beside.get(policy))
+        combine(
+            policy,
+            results.told[policy],
+            draws,
+            [found for found in standings if found.environment in counted],
+            beside.get(policy),
+        )
         for policy, draws in relatives.items()
     ]
     overall.sort(key=lambda row: (-row.n_environments, row.relative, row.policy))
@@ -159,7 +174,7 @@ def compare(results: LeagueResults, yardstick: str) -> list[PolicyComparison]:
     weights = np.concatenate([np.ones((1, draws.shape[1])), draws])  # the replications as they are come first
     means: dict[str, list[Floats]] = {}
     tails: dict[str, list[Floats]] = {}
-    for players in results.regret.values():
+    for players in results.counted.values():
         if yardstick not in players:
             continue
         usual_mean = drawn_mean(players[yardstick], weights)
