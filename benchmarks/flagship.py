@@ -40,8 +40,8 @@ ENVIRONMENTS = (
     "unequal_variances:n_arms=10,scale_range=(0.2,1)",
 )
 # Rounds, replications and seed.
-SIZES = ((2000, 500, 30_001), (20_000, 60, 30_002))
-SEED = 30_003
+SIZES = ((2000, 500, 30_101), (20_000, 60, 30_102))
+SEED = 30_103
 RUNS = 400  # on exponential rewards
 
 

@@ -58,7 +58,7 @@ def normal_quantile(tail):
     return max(0, q - above / (1 + 1.432788 * q + 0.189269 * q**2 + 0.001308 * q**3))
 
 
-def shared_variance(arms, borrowed, kurtosis=0):
+def shared_variance(arms, borrowed, kurtosis=0, is_fitted=True):
     """``sbar^2`` and ``d0``; variances of rewards with this excess kurtosis have the noise ``(2 + kurtosis)/(n - 1)``."""
     several = [arm for arm in arms if arm.n > 1]
     weights = sum(arm.weight for arm in several)
@@ -68,9 +68,15 @@ def shared_variance(arms, borrowed, kurtosis=0):
     else:
         shared = (max(means) - min(means)) ** 2 or 1
     spread = sum(
-        arm.weight * ((arm.variance / shared - 1) ** 2 - (2 + Fraction(kurtosis)) / (arm.n - 1)) for arm in several
+        arm.weight
+        * (
+            (arm.variance / shared - 1) ** 2
+            - (1 - Fraction(is_fitted * arm.weight, weights)) * (2 + Fraction(kurtosis)) / (arm.n - 1)
+        )
+        for arm in several
     )
-    h = (spread + 5) / Fraction(weights + 10)
+    lost = Fraction(is_fitted * sum(arm.weight**2 for arm in several), weights or 1)
+    h = (spread + 5) / (weights - lost + 10)
     return shared, Fraction(borrowed) if h <= 0 else min(max(2 / h - 1, 0), Fraction(borrowed))
 
 
@@ -84,7 +90,7 @@ def skewness_of_all(arms):
 
 
 def studentized_index(
-    samples, arm, t, *, exploration=0.25, borrowed=50, skew=1, caution=1, crowd=0, drawn=0, consistent=False
+    samples, arm, t, *, exploration=0.25, borrowed=50, skew=1, caution=1, crowd=0, drawn=0, consistent=False, hall=False
 ):
     """The index of :class:`bandstrap.StudentizedUCB`; ``drawn`` is U, 0 where levels are not drawn."""
     arms = arms_of(samples)
@@ -98,12 +104,22 @@ def studentized_index(
         return math.inf
     level = max(level, drawn)
     log, z = math.log(1 / level), normal_quantile(0.9 * level)
-    shared, d0 = shared_variance(arms, borrowed)
+    shared, d0 = shared_variance(arms, borrowed, 0, not hall)
     nu = float(max(n - 1 + d0, Fraction(1, 2)))
     main = root((s[2] + d0 * shared) / n) * math.sqrt(math.expm1(min(z**2 / nu, 50)))
-    kappa = max(shrunk_skewness(s[2], s[3], s[6]), skewness_of_all(arms))
     own = 2 / float(2 + d0) * root(arms[arm].variance) * math.sqrt(2 * log)
-    return float(mean) + main + (own + skew * 2 * log / 3 * float(kappa)) / n
+    if hall:
+        skewness = 2 * log / 3 * float(max(shrunk_skewness(s[2], s[3], s[6]), skewness_of_all(arms)))
+    else:
+        kappa = signed_skewness(*(sum(other.s[p] for other in arms) for p in (2, 3, 6)))
+        skewness = ((3 * own_part(arms, arm, d0, nu) - 1) * z**2 + 1) / 6 * float(kappa)
+    return float(mean) + main + (own + skew * skewness) / n
+
+
+def own_part(arms, arm, d0, nu):
+    """The part of the standard deviation that is the arm's own, which is one of those that it borrows from."""
+    weights = sum(other.weight for other in arms)
+    return min(1, float((arms[arm].n - 1 + (d0 * arms[arm].weight / weights if weights else 0)) / Fraction(nu)))
 
 
 def signed_skewness(s2, s3, s6):
@@ -111,12 +127,12 @@ def signed_skewness(s2, s3, s6):
     return shrunk_skewness(s2, s3, s6) if s3 > 0 else -shrunk_skewness(s2, -s3, s6)
 
 
-def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0, hall=False):
+def edgeworth_index(samples, arm, t, *, exploration=0.5, caution=1, drawn=0, hall=False):
     """The index of :class:`bandstrap.EdgeworthUCB`; ``drawn`` is U, 0 where levels are not drawn."""
     arms = arms_of(samples)
     n, mean, s = arms[arm]
-    level = min(0.5, 3 / (4 * caution) * max(1, (len(arms) - 1) / 4) * n / t)
-    if n < exploration * math.log(t) and drawn <= level:
+    level = min(0.5, 3 / (4 * caution) * max(1, (len(arms) - 1) / 4) ** (1 if hall else 1.2) * n / t)
+    if n < exploration * (math.log(t) / 2 if hall else math.log(t / len(arms))) and drawn <= level:
         return math.inf
     level = max(level, drawn)
     log, z = math.log(1 / level), normal_quantile(0.9 * level)
@@ -131,7 +147,7 @@ def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0, ha
         for other in four
     )
     kurtosis = plus(excess) / sum(other.weight for other in four) if four else 0
-    shared, d0 = shared_variance(arms, 50, 0 if hall else min(kurtosis, 1.5 * gamma**2))
+    shared, d0 = shared_variance(arms, 50, 0 if hall else min(kurtosis, 1.5 * gamma**2), not hall)
     nu = max(n - 1 + d0, Fraction(1, 2))
     deviation = root((s[2] + d0 * shared) / nu)
     if hall:
@@ -142,8 +158,7 @@ def edgeworth_index(samples, arm, t, *, exploration=0.25, caution=1, drawn=0, ha
         else:
             skewness = float(skewness_of_all(arms))
     else:
-        weights = sum(other.weight for other in arms)
-        omega = min(1, float((n - 1 + (d0 * arms[arm].weight / weights if weights else 0)) / nu))
+        omega = own_part(arms, arm, d0, nu)
         skewness = deviation * gamma
         if not arms[arm].is_spread:
             skewness = float(signed_skewness(*(sum(other.s[p] for other in arms) for p in (2, 3, 6))))

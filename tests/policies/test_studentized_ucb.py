@@ -11,6 +11,7 @@ from bandstrap.multipliers.normal import ROUGHNESS, rough_normal_quantile
 from bandstrap.policies.studentized_ucb import (
     StudentizedUCB,
     borrowed_freedom,
+    level_quantile,
     pool,
     prepare,
     score,
@@ -24,6 +25,7 @@ from sampling import each
 numbers = st.floats(-5, 5, width=32)
 a_sample = st.lists(numbers, min_size=1, max_size=12) | st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=40)
 several = st.lists(a_sample, min_size=1, max_size=5)
+of_0_9 = pytest.mark.filterwarnings(r"ignore:StudentizedUCB\(hall=True\):DeprecationWarning")
 
 
 def indices(samples, t, **options):
@@ -31,6 +33,7 @@ def indices(samples, t, **options):
     return indices_of(StudentizedUCB(**options), samples, t)
 
 
+@of_0_9
 @settings(max_examples=80, deadline=None)
 @given(
     several,
@@ -44,6 +47,8 @@ def indices(samples, t, **options):
             {"caution": 1e20, "borrowed": 0.1},
             {"consistent": True},
             {"consistent": True, "exploration": 2.0, "caution": 2.0},
+            {"hall": True},
+            {"hall": True, "skew": 0.3, "borrowed": 0},
         ]
     ),
 )
@@ -68,7 +73,7 @@ def test_the_factor_is_that_of_the_formula_for_few_and_many_degrees_of_freedom(f
     expected = (
         math.exp(min(z**2 / freedom, 50)) - 1 if z**2 > freedom / 1e4 else z**2 / freedom * (1 + z**2 / freedom / 2)
     )
-    assert studentized_factor(math.log(1 / level), freedom) == pytest.approx(expected, rel=1e-8)
+    assert studentized_factor(level_quantile(math.log(1 / level)), freedom) == pytest.approx(expected, rel=1e-8)
 
 
 def test_variances_that_look_alike_lend_many_degrees_of_freedom_and_others_few():
@@ -80,7 +85,7 @@ def test_variances_that_look_alike_lend_many_degrees_of_freedom_and_others_few()
         for _ in range(100):
             params, state = learned(StudentizedUCB(), *(rng.normal(0, scale, 12) for scale in scales))
             pooled = pool(state, 1.0)
-            lent.append(borrowed_freedom(pooled, pooled.variances / pooled.weight, params.borrowed, 1.0))
+            lent.append(borrowed_freedom(pooled, pooled.variances / pooled.weight, params.borrowed, 1.0, True))
         assert 0 <= min(lent) <= max(lent) <= 50
         return np.median(lent)
 
@@ -106,7 +111,23 @@ def test_a_skewed_arm_lends_its_skewness_to_the_others():
     rng = np.random.default_rng(1)
     skewed, symmetric = rng.exponential(size=200), rng.normal(size=20)
     assert indices([skewed, symmetric], 500)[1] > indices([skewed, symmetric], 500, skew=0.0)[1]
-    assert indices([-skewed, symmetric], 500)[1] == indices([-skewed, symmetric], 500, skew=0.0)[1]
+    assert indices([-skewed, symmetric], 500)[1] < indices([-skewed, symmetric], 500, skew=0.0)[1]
+    # Beside a borrowed spread, right-skewed rewards are too low less often than others.
+    alike = [rng.exponential(size=60) for _ in range(8)]
+    few = [*alike, rng.exponential(size=4)]
+    assert indices(few, 600)[-1] < indices(few, 600, skew=0.0)[-1]
+
+
+@of_0_9
+def test_the_index_of_0_9_lends_positive_skewness_alone_and_more_of_it():
+    rng = np.random.default_rng(1)
+    skewed, symmetric = rng.exponential(size=200), rng.normal(size=20)
+    assert indices([skewed, symmetric], 500, hall=True)[1] > indices([skewed, symmetric], 500)[1]
+    assert (
+        indices([-skewed, symmetric], 500, hall=True)[1] == indices([-skewed, symmetric], 500, skew=0.0, hall=True)[1]
+    )
+    with pytest.warns(DeprecationWarning, match=r"StudentizedUCB\(hall=True\), the index of 0.9.0, goes with"):
+        assert StudentizedUCB(hall=True).hall
 
 
 def test_the_leader_has_almost_no_bonus_and_options_move_that_of_the_others():

@@ -99,7 +99,8 @@ class DiscountedUCB(Policy[Label]):
 
     Notes
     -----
-    Rounds are counted in rewards learned. The width is twice that of :class:`bandstrap.SlidingWindowUCB`, as in the paper.
+    Rounds are counted in rewards learned, and the last reward counts ``gamma`` when the next arm is chosen. The width is
+    twice that of :class:`bandstrap.SlidingWindowUCB`, as in the paper.
 
     See Also
     --------

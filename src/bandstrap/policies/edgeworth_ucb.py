@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from bandstrap.basics.arrays import Floats
 from bandstrap.engine.compiler.kernel import Kernel, borrowing, inlined, jitable
 from bandstrap.errors import check_flag, check_number
-from bandstrap.multipliers.normal import rough_quantile_of_log
 from bandstrap.policies.kernels.epochs import ArmSums
 from bandstrap.policies.kernels.epochs import Params as EpochParams
 from bandstrap.policies.online.epoch_policy import EpochOptions, EpochPolicy, KernelOfEpochs
@@ -35,24 +34,26 @@ from bandstrap.policies.states.fields import Counts, Numbers, Order
 from bandstrap.policies.studentized_ucb import (
     BORROWED,
     LEAST_FREEDOM,
-    LOG_QUANTILE_PART,
     MOST_CAUTION,
     MOST_EXPONENT,
     VARIANCE,
     WEIGHT,
     State,
     borrowed_freedom,
+    level_quantile,
     log_inverse_drawn_level,
     note_variance,
     score_in_rewards,
-    shrunk_skewness,
+    signed_skewness,
+    skewness_factor,
     survey,
 )
 
 # The level of an arm is this part of its share of the rounds, for caution = 1.
 LEVEL_PART = 0.75
-# With more rivals than these an arm's level grows with their number.
+# With more rivals than these an arm's level grows as this power of their number; in 0.9.0 as their number.
 FEW_RIVALS = 4.0
+CROWDING = 1.2
 # A gamma distribution has this many times its squared skewness as excess kurtosis.
 GAMMA_KURTOSIS = 1.5
 LOG_2 = math.log(2.0)
@@ -67,7 +68,7 @@ SPREAD_PULLS, CUBES, SIXTHS, KURTOSIS_WEIGHT, KURTOSIS, OWN_SKEWNESS, INVERSE_PU
 
 
 class Params(NamedTuple):
-    """Forced pulls over ``log t``, what the level is divided by, whether it is drawn, and whether the index is that of
+    """Forced pulls over ``log(t/K)``, what the level is divided by, whether it is drawn, and whether the index is that of
     0.9.0.
     """
 
@@ -100,20 +101,6 @@ class Shared(NamedTuple):
 
 
 @jitable
-def skewness_factor(z: float, own: float) -> float:
-    """``((3 w - 1) z^2 + 1)/6``: by what the quantile moves with a unit of skewness over ``sqrt(n)``, for a mean over a
-    standard deviation whose square is the arm's own for a part ``w``; ``w = 1`` is Hall's.
-    """
-    return ((3.0 * own - 1.0) * z * z + 1.0) / 6.0
-
-
-@jitable
-def signed_skewness(s2: float, s3: float, s6: float) -> float:
-    """``S3/S2 (1 - 2 S6/S3^2)_+``, of either sign."""
-    return math.copysign(shrunk_skewness(s2, abs(s3), s6), s3)
-
-
-@jitable
 def tempered_quantile(z: float, part: float, kurtosis: float) -> float:
     """``z/(1 + kurtosis (z^2 - 3)_+/(12 n))``, ``part = 1/n``: where tails are heavy, a mean that is far off has a large
     spread, too (Hall 1988).
@@ -123,9 +110,9 @@ def tempered_quantile(z: float, part: float, kurtosis: float) -> float:
 
 
 @jitable
-def log_level_rounds(round_: float, n_arms: int, caution: float) -> float:
-    """``log(n/e)`` with the level ``e = 0.75 max(1, (K - 1)/4) n/(caution t)``."""
-    return math.log(round_ * caution / (LEVEL_PART * max(1.0, (n_arms - 1) / FEW_RIVALS)))
+def log_level_rounds(round_: float, n_arms: int, caution: float, crowding: float) -> float:
+    """``log(n/e)`` with the level ``e = 0.75 max(1, (K - 1)/4)^crowding n/(caution t)``."""
+    return math.log(round_ * caution / (LEVEL_PART * max(1.0, (n_arms - 1) / FEW_RIVALS) ** crowding))
 
 
 @jitable
@@ -159,15 +146,18 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     lent = signed_skewness(pooled.s2, pooled.s3, pooled.s6)
     # Of the kurtosis only as much as skewness accounts for: with all of it, symmetric heavy tails had a higher regret.
     noise = 1.0 + 0.5 * min(kurtosis, GAMMA_KURTOSIS * skewness * skewness)
+    n_arms, crowding = len(state.pulls), CROWDING
+    least_pulls = params.exploration * math.log(round_ / n_arms)
     if params.hall:
-        noise = 1.0
+        noise, crowding = 1.0, 1.0
+        least_pulls = 0.5 * params.exploration * math.log(round_)
         lent = max(lent, 0.0)
         if skewness <= 0.0:
             skewness = evidence = 0.0
-    freedom = borrowed_freedom(pooled, seen.variance, BORROWED, noise)
+    freedom = borrowed_freedom(pooled, seen.variance, BORROWED, noise, not params.hall)
     return Shared(
-        params.exploration * math.log(round_),
-        log_level_rounds(float(round_), len(state.pulls), params.caution),
+        least_pulls,
+        log_level_rounds(float(round_), n_arms, params.caution, crowding),
         freedom,
         2.0 / (2.0 + freedom),
         seen.best_first,
@@ -198,7 +188,7 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
     share = 1.0 if unit == shared.unit else unit / shared.unit
     distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit
     part = state.facts[INVERSE_PULLS][arm]
-    z = max(rough_quantile_of_log(log - LOG_QUANTILE_PART), 0.0)
+    z = level_quantile(log)
     own = state.central.sums[SECOND][arm]
     freedom = max(n - 1.0 + shared.freedom, LEAST_FREEDOM)
     inverse_freedom = 1.0 / freedom
@@ -345,18 +335,22 @@ class EdgeworthUCB(EpochPolicy[Label]):
 
     with :math:`n` rewards of the arm, their mean :math:`\bar y` and central sums :math:`S_p = \sum (y - \bar y)^p`.
 
-    - **Level**: :math:`e = \min\bigl(\frac12, \frac{3}{4 c} \max(1, \frac{K - 1}{4}) \frac{n}{t}\bigr)` with K arms,
+    - **Level**: :math:`e = \min\bigl(\frac12, \frac{3}{4 c} \max(1, \frac{K - 1}{4})^{6/5} \frac{n}{t}\bigr)` with K arms,
       the ``caution`` c, and round t, which is 1 more than the number of rewards learned. :math:`L = \log(1/e)`, and
       :math:`z = \Phi^{-1}(1 - 0.9 e)`, rounded as Notes say. An arm that has had most of the rounds sits at
       :math:`e = 1/2` and has almost no bonus.
     - **Variance**: :math:`s^2 = (S_2 + d_0 \bar s^2)/\nu` with :math:`\nu = \max(n - 1 + d_0, \frac12)`. The mean of
       the arms' variances is :math:`\bar s^2 = \sum w v/\sum w`, with :math:`v = S_2/(n - 1)` and
       :math:`w = \min(n - 1, 20)`, over arms of two rewards or more. The arm borrows as many degrees of freedom as their
-      likeness is worth: :math:`d_0 = 2/h - 1`, between 0 and 50, with
-      :math:`h = \bigl(\sum w [(v/\bar s^2 - 1)^2 - \frac{2 + \min(\kappa, 1.5 \gamma^2)}{n - 1}] + 5\bigr)/(\sum w + 10)`,
-      and 50 where :math:`h \le 0`: variances of skewed rewards differ by chance more than those of normal ones, and 1.5
-      squared skewnesses are the excess kurtosis of a gamma distribution. The first root is a quantile of Student's t,
-      approximately.
+      likeness is worth: :math:`d_0 = 2/h - 1`, between 0 and 50, with :math:`W = \sum w` and
+
+      .. math:: h = \frac{\sum w \bigl[(v/\bar s^2 - 1)^2
+          - (1 - \frac wW) \frac{2 + \min(\kappa, 1.5 \gamma^2)}{n - 1}\bigr] + 5}{W - \sum w^2/W + 10} ,
+
+      and 50 where :math:`h \le 0`. This is the estimate of DerSimonian and Laird, drawn towards 1/2: few variances are
+      nearer to their mean than to the true one. Those of skewed rewards differ by chance more than those of normal ones;
+      1.5 squared skewnesses are the excess kurtosis of a gamma distribution. The first root is a quantile of Student's
+      t, approximately.
     - **Skewness**: :math:`\lambda = \gamma s` makes up for skewness, by which mean and spread of few rewards are too
       small together, as far as the spread is the arm's own; beside a borrowed one, a right-skewed mean is too low less
       often. The arm's own part of the variance is :math:`\omega = \min\bigl(1, (n - 1 + d_0 w/\sum w)/\nu\bigr)`;
@@ -379,13 +373,14 @@ class EdgeworthUCB(EpochPolicy[Label]):
         runs. Measured with the index of 0.9.0, over 21 problems of 2000 rounds: with 2 the mean was 8 % higher and the
         99th percentile 5 % lower, with 0.75 the mean 3 % lower and the 99th percentile 7 % higher.
     exploration
-        Every arm is pulled at least ``exploration * log(t)`` times. The default, 0.25, guards against an arm given up after
-        a few bad rewards; it asks for a third pull after 3,000 rounds.
+        Every arm is pulled at least ``exploration * log(t/K)`` times. The default, 0.5, guards against an arm given up
+        after two rewards that happen to be alike; it asks for a third pull after 55 rounds per arm, a fourth after 404.
     randomized
         For rewards that come late or in batches: levels are drawn, as those of :class:`bandstrap.StudentizedUCB` are. Off
         by default, when the arm with the highest index gets all pulls until the next reward comes.
     hall
-        Play the index of 0.9.0: :math:`\omega = 1`, :math:`2/(n - 1)` in :math:`h`, and
+        Play the index of 0.9.0: :math:`\omega = 1`, :math:`2/(n - 1)` in :math:`h`, which is without :math:`w/W` and
+        :math:`\sum w^2/W`, no power in the level, at least ``exploration/2 * log(t)`` pulls, and
         :math:`\lambda = \eta \max(s G_3/N, S_3/S_2)` with the evidence :math:`\eta = (1 - 2 G_6/G_3^2)_+`, 0 unless
         :math:`G_3 > 0`; for an arm of equal rewards :math:`\lambda` is not below 0. Off by default, and deprecated: it goes
         with the next minor release.
@@ -402,8 +397,8 @@ class EdgeworthUCB(EpochPolicy[Label]):
     An arm of zeros and ones with very few ones may be given up: one success in 78, beside a mean of 1/16 after 19,000
     rounds, has an index below that mean. The index of 0.9.0, which used the arm's own skewness too, was above it.
 
-    Every arm is pulled twice at the start. Afterwards one with fewer than ``exploration * log(t)`` rewards has an infinite
-    index. Ties are broken in an order of the arms that is drawn once.
+    Every arm is pulled twice at the start. Afterwards one with fewer than ``exploration * log(t/K)`` rewards has an
+    infinite index. Ties are broken in an order of the arms that is drawn once.
 
     With :math:`q = \sqrt{2 \log(1/(0.9 e))}`,
 
@@ -437,8 +432,8 @@ class EdgeworthUCB(EpochPolicy[Label]):
     'b'
     >>> policy.table()
     arm  pulls  mean  upper bound
-      a      5  0.18     0.204655
-      b      5  1.04      1.06592
+      a      5  0.18     0.207843
+      b      5  1.04      1.07122
 
     References
     ----------
@@ -458,7 +453,7 @@ class EdgeworthUCB(EpochPolicy[Label]):
         self,
         *,
         caution: float = 1.0,
-        exploration: float = 0.25,
+        exploration: float = 0.5,
         randomized: bool = False,
         hall: bool = False,
         **online: Unpack[EpochOptions[Label]],

@@ -33,8 +33,8 @@ class StableTS(Policy[Label]):
 
     Notes
     -----
-    The theorem is for two arms and normal rewards: the pulls of an arm, over a number that is not random, tend to 1.
-    The regret grows by about the factor of the inflation.
+    The theorem of [1]_ is for two arms and normal rewards of variance 1: the pulls of an arm, over a number that is not
+    random, tend to 1. That of [2]_ is for any number of arms. The regret grows by about the factor of the inflation.
 
     See Also
     --------
@@ -51,6 +51,7 @@ class StableTS(Policy[Label]):
     References
     ----------
     .. [1] Halder, Pan, Khamaru. Stable Thompson sampling: valid inference via variance inflation. arXiv 2505.23260, 2025.
+    .. [2] Yan, Zhong. Optimism stabilizes Thompson sampling for adaptive inference. arXiv 2602.06014, 2026.
     """
 
     kernel = KERNEL

@@ -5,6 +5,7 @@ have alike.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Unpack
 
@@ -57,7 +58,8 @@ WEIGHT, VARIANCE, NOISE, DEVIATION, SKEWNESS = range(5)
 
 class Params(NamedTuple):
     """Forced pulls over ``log t``, most borrowed degrees of freedom, strength of the skewness term, what the level is
-    divided by, what it is multiplied by for each arm, whether it is drawn, and whether forced pulls outgrow ``log t``.
+    divided by, what it is multiplied by for each arm, whether it is drawn, whether forced pulls outgrow ``log t``, and
+    whether the index is that of 0.9.0.
     """
 
     exploration: float
@@ -67,6 +69,7 @@ class Params(NamedTuple):
     crowd: float
     randomized: bool
     consistent: bool
+    hall: bool
 
 
 class State(NamedTuple):
@@ -79,12 +82,16 @@ class State(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """Sums over arms, in powers of a unit: of ``w``, ``w s^2``, ``w s^4`` and ``2 w/(n - 1)``; and of central sums."""
+    """Sums over arms, in powers of a unit: of ``w``, ``w^2``, ``w s^2``, ``w s^4``, ``2 w/(n - 1)`` and ``2 w^2/(n - 1)``;
+    and of central sums.
+    """
 
     weight: float
+    squared_weights: float
     variances: float
     squared_variances: float
     noise: float
+    weighted_noise: float
     s2: float
     s3: float
     s6: float
@@ -117,6 +124,7 @@ class Shared(NamedTuple):
     inverse_unit: float
     variance: float
     skewness: float
+    lent_freedom: float  # for each unit of weight that an arm's variance has in the shared one
 
 
 # --- the parts of the index -------------------------------------------------------------------------------------------
@@ -142,25 +150,32 @@ def log_inverse_drawn_level(log: float, randomized: bool, rng: np.random.Generat
 
 
 @jitable
-def studentized_factor(log: float, freedom: float) -> float:
-    """``exp(z^2/nu) - 1`` with ``z = Phi^-1(1 - 0.9 e)``: a squared quantile of Student's t over nu, approximately.
+def level_quantile(log: float) -> float:
+    """``z = Phi^-1(1 - 0.9 e)`` for ``L = log(1/e)``; 0 where ``0.9 e`` is more than 1/2, as only drawn levels are."""
+    return max(rough_quantile_of_log(log - LOG_QUANTILE_PART), 0.0)
 
-    ``z`` is 0 where ``0.9 e`` is more than 1/2, as only drawn levels are.
-    """
-    z = max(rough_quantile_of_log(log - LOG_QUANTILE_PART), 0.0)
+
+@jitable
+def studentized_factor(z: float, freedom: float) -> float:
+    """``exp(z^2/nu) - 1``: a squared quantile of Student's t over nu, approximately."""
     return math.expm1(min(z * z / freedom, MOST_EXPONENT))
 
 
 @jitable
-def borrowed_freedom(pooled: Pooled, variance: float, most: float, noise: float) -> float:
+def borrowed_freedom(pooled: Pooled, variance: float, most: float, noise: float, is_fitted: bool) -> float:
     """``d0``: what the shared variance is worth to an arm, in degrees of freedom, judged by how alike variances are.
 
-    ``d0 = clip(2/h - 1, 0, most)`` with ``h = (sum w [(s^2/sbar^2 - 1)^2 - 2 noise/(n - 1)] + 10 * 0.5)/(sum w + 10)``;
-    ``noise`` is 1 for variances of normal rewards, and ``1 + kappa/2`` for those of excess kurtosis ``kappa``.
+    ``d0 = clip(2/h - 1, 0, most)`` with, for ``W = sum w``,
+    ``h = (sum w [(s^2/sbar^2 - 1)^2 - (1 - w/W) 2 noise/(n - 1)] + 10 * 0.5)/(W - sum w^2/W + 10)``; ``noise`` is 1 for
+    variances of normal rewards, and ``1 + kappa/2`` for those of excess kurtosis ``kappa``. Unless ``is_fitted``, ``w/W``
+    and ``w^2/W`` are left out, which make up for variances being nearer to their own mean than to the true one.
     """
     spread = pooled.squared_variances / (variance * variance) - 2.0 * pooled.variances / variance
-    spread += pooled.weight - noise * pooled.noise
-    h = (spread + PRIOR_WEIGHT * PRIOR_SPREAD) / (pooled.weight + PRIOR_WEIGHT)
+    weight, lost, noises = pooled.weight, 0.0, pooled.noise
+    if is_fitted and weight > 0.0:
+        lost = pooled.squared_weights / weight
+        noises -= pooled.weighted_noise / weight
+    h = (spread + weight - noise * noises + PRIOR_WEIGHT * PRIOR_SPREAD) / (weight - lost + PRIOR_WEIGHT)
     if h * (most + 1.0) <= 2.0:
         return most
     return max(2.0 / h - 1.0, 0.0)
@@ -175,25 +190,41 @@ def shrunk_skewness(s2: float, s3: float, s6: float) -> float:
 
 
 @jitable
+def signed_skewness(s2: float, s3: float, s6: float) -> float:
+    """``S3/S2 (1 - 2 S6/S3^2)_+``, of either sign."""
+    return math.copysign(shrunk_skewness(s2, abs(s3), s6), s3)
+
+
+@jitable
+def skewness_factor(z: float, own: float) -> float:
+    """``((3 w - 1) z^2 + 1)/6``: by what the quantile moves with a unit of skewness over ``sqrt(n)``, for a mean over a
+    standard deviation whose square is the arm's own for a part ``w``; ``w = 1`` is Hall's.
+    """
+    return ((3.0 * own - 1.0) * z * z + 1.0) / 6.0
+
+
+@jitable
 def pool(state: State, unit: float) -> Pooled:
     """The sums over arms."""
     weights, variances, noises = state.facts[WEIGHT], state.facts[VARIANCE], state.facts[NOISE]
     sums, units = state.central.sums, state.central.units
     seconds, thirds, sixths = sums[SECOND], sums[THIRD], sums[SIXTH]
-    weight = first = second = noise = s2 = s3 = s6 = 0.0
+    weight = squares = first = second = noise = weighted = s2 = s3 = s6 = 0.0
     for k in range(len(weights)):
         share = 1.0 if units[k] == unit else units[k] / unit
         square = share * share
         cube = square * share
         variance = square * variances[k]
         weight += weights[k]
+        squares += weights[k] * weights[k]
         first += weights[k] * variance
         second += weights[k] * variance * variance
         noise += noises[k]
+        weighted += weights[k] * noises[k]
         s2 += square * seconds[k]
         s3 += cube * thirds[k]
         s6 += cube * (cube * sixths[k])
-    return Pooled(weight, first, second, noise, s2, s3, s6)
+    return Pooled(weight, squares, first, second, noise, weighted, s2, s3, s6)
 
 
 @jitable
@@ -243,7 +274,8 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
     """Level, shared variance, borrowed degrees of freedom and pooled skewness."""
     seen = survey(state)
     pooled = seen.pooled
-    freedom = borrowed_freedom(pooled, seen.variance, params.borrowed, 1.0)
+    freedom = borrowed_freedom(pooled, seen.variance, params.borrowed, 1.0, not params.hall)
+    skewness = signed_skewness(pooled.s2, pooled.s3, pooled.s6)
     return Shared(
         forced_pulls(params.exploration, params.consistent, round_),
         seen.most_pulls,
@@ -255,7 +287,8 @@ def prepare(params: Params, state: State, round_: int) -> Shared:
         seen.unit,
         1.0 / seen.unit,
         seen.variance,
-        shrunk_skewness(pooled.s2, pooled.s3, pooled.s6),
+        max(skewness, 0.0) if params.hall else skewness,
+        freedom / max(pooled.weight, 1.0),
     )
 
 
@@ -275,13 +308,18 @@ def score(params: Params, state: State, arm: int, shared: Shared, rng: np.random
     share = 1.0 if unit == shared.unit else unit / shared.unit
     distance = mean_difference(state.central, arm, shared.best_first, shared.best_step) * shared.inverse_unit
     squares = share * share * state.central.sums[SECOND][arm] + shared.freedom * shared.variance
-    factor = studentized_factor(log, max(n - 1.0 + shared.freedom, LEAST_FREEDOM))
+    freedom = max(n - 1.0 + shared.freedom, LEAST_FREEDOM)
+    z = level_quantile(log)
+    factor = studentized_factor(z, freedom)
     own_part = shared.own_part * share * state.facts[DEVIATION][arm] * math.sqrt(2.0 * log)
-    skewness = max(share * state.facts[SKEWNESS][arm], shared.skewness)
+    if params.hall:
+        skewness = (2.0 / 3.0) * log * max(share * state.facts[SKEWNESS][arm], shared.skewness)
+    else:
+        # The arm is one of those that it borrows from.
+        owned = min((n - 1.0 + shared.lent_freedom * state.facts[WEIGHT][arm]) / freedom, 1.0)
+        skewness = skewness_factor(z, owned) * shared.skewness
     part = 1.0 / n
-    return (
-        distance + math.sqrt(part * squares * factor) + part * (own_part + params.skew * (2.0 / 3.0) * log * skewness)
-    )
+    return distance + math.sqrt(part * squares * factor) + part * (own_part + params.skew * skewness)
 
 
 @borrowing
@@ -310,7 +348,7 @@ class StudentizedUCB(Policy[Label]):
     The arm with the highest index is pulled:
 
     .. math:: \bar y + \sqrt{\frac{S_2 + d_0 \bar s^2}{n} \bigl(e^{\min(z^2/\nu,\, 50)} - 1\bigr)}
-        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + b \frac{2 L}{3} \kappa\Bigr)
+        + \frac{1}{n} \Bigl(\frac{2}{2 + d_0} s \sqrt{2 L} + b \frac{(3 \omega - 1) z^2 + 1}{6} \kappa\Bigr)
 
     with :math:`n` rewards of the arm, their mean :math:`\bar y`, central sums :math:`S_p = \sum (y - \bar y)^p` and
     variance :math:`s^2 = S_2/(n - 1)`, 0 for one reward.
@@ -322,11 +360,13 @@ class StudentizedUCB(Policy[Label]):
       freedom, approximately, times the standard error. The mean of the arms' variances is
       :math:`\bar s^2 = \sum w s^2/\sum w`, with :math:`w = \min(n - 1, 20)`, over arms of two rewards or more. The arm
       borrows as many degrees of freedom as their likeness is worth: :math:`d_0 = 2/h - 1`, between 0 and ``borrowed``,
-      with :math:`h = \bigl(\sum w [(s^2/\bar s^2 - 1)^2 - \frac{2}{n - 1}] + 5\bigr)/(\sum w + 10)`, and ``borrowed``
-      where :math:`h \le 0`.
-    - **Skewness**: :math:`\kappa = (S_3/S_2)_+ (1 - 2 S_6/S_3^2)_+`, 0 unless :math:`S_3 > 0`, of the arm, or with each
-      :math:`S_p` summed over all arms, whichever is larger. It corrects for skewness, as bootstrap-t does to second order,
-      once there is evidence: :math:`S_3^2/S_6` is a squared t-statistic of the third moment. Its strength b is ``skew``.
+      with :math:`W = \sum w` and
+      :math:`h = \bigl(\sum w [(s^2/\bar s^2 - 1)^2 - (1 - \frac wW) \frac{2}{n - 1}] + 5\bigr)/(W - \sum w^2/W + 10)`,
+      and ``borrowed`` where :math:`h \le 0`.
+    - **Skewness**: :math:`\kappa = \frac{S_3}{S_2} (1 - 2 S_6/S_3^2)_+`, of either sign, with each :math:`S_p` summed over
+      all arms; 0 where :math:`S_3 = 0`. It corrects for skewness to second order once there is evidence:
+      :math:`S_3^2/S_6` is a squared t-statistic of the third moment. The part of the standard deviation that is the arm's
+      own is :math:`\omega = \min\bigl(1, (n - 1 + d_0 w/\sum w)/\nu\bigr)`. The strength b is ``skew``.
 
     Assumes a finite variance, and needs no parameters. Prefer it for a theorem (``proved=True``, normal rewards), or
     ``randomized`` for rewards that come late; otherwise :class:`bandstrap.EdgeworthUCB` has a little less regret.
@@ -358,6 +398,10 @@ class StudentizedUCB(Policy[Label]):
         For rewards that come late or in batches: in every round each arm has the level :math:`\max(e, U)`, with a uniform
         :math:`U` of its own, in place of :math:`e`. Off by default, when the arm with the highest index gets all pulls
         until the next reward comes.
+    hall
+        Play the index of 0.9.0: 2/3 L in place of the factor of :math:`\kappa`, which is the larger of the arm's own and
+        that of all arms, if positive; and ``h`` without :math:`w/W` and :math:`\sum w^2/W`. Off by default, and
+        deprecated: it goes with the next minor release.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -377,8 +421,8 @@ class StudentizedUCB(Policy[Label]):
     price is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both.
 
     Randomized, an arm's index is its bound at a random level, as a draw of Thompson sampling is a quantile of the posterior
-    at one; but it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below the mean. An arm
-    that lacks pulls is forced on a round with probability :math:`e` only. Mean regret as ::
+    at one; but without skewness it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below
+    the mean. An arm that lacks pulls is forced on a round with probability :math:`e` only. Mean regret as ::
 
         bandstrap simulate --policy studentized_ucb --policy studentized_ucb:randomized=true --policy gaussian_ts \
             --policy gaussian_ts_unknown_variance --horizon 4000 --delay 200
@@ -450,6 +494,7 @@ class StudentizedUCB(Policy[Label]):
         proved: bool = False,
         randomized: bool = False,
         consistent: bool = False,
+        hall: bool = False,
         **online: Unpack[Online[Label]],
     ) -> None:
         owner = type(self).__name__
@@ -467,13 +512,24 @@ class StudentizedUCB(Policy[Label]):
         self.caution = check_number(caution, "caution", owner, above=0, below=MOST_CAUTION)
         self.crowd = self.not_negative(crowd, "crowd")
         self.randomized = check_flag(randomized, "randomized", owner)
+        self.hall = check_flag(hall, "hall", owner)
+        if self.hall:
+            message = "StudentizedUCB(hall=True), the index of 0.9.0, goes with the next minor release."
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
         if self.proved and self.randomized:
             raise requirement("randomized", owner, f"false, or left out, where '{word}' is true", True)
         super().__init__(**online)
 
     def make_params(self, horizon: int | None) -> Params:
         return Params(
-            self.exploration, self.borrowed, self.skew, self.caution, self.crowd, self.randomized, self.consistent
+            self.exploration,
+            self.borrowed,
+            self.skew,
+            self.caution,
+            self.crowd,
+            self.randomized,
+            self.consistent,
+            self.hall,
         )
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
