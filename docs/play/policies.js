@@ -73,8 +73,9 @@
     const variance = spread.length ? total(several, (arm) => arm.weight * arm.variance) / weights
       : (Math.max(...means) - Math.min(...means)) ** 2 || 1;
     const noise = 2 + Math.min(kurtosis, 1.5 * gamma ** 2);
-    const unequal = total(several, (arm) => arm.weight * ((arm.variance / variance - 1) ** 2 - noise / (arm.n - 1)));
-    const h = (unequal + 5) / (weights + 10);
+    const unequal = total(several, (arm) => arm.weight * ((arm.variance / variance - 1) ** 2 - ((1 - arm.weight / weights) * noise) / (arm.n - 1)));
+    const lost = weights ? total(several, ({ weight }) => weight ** 2) / weights : 0;
+    const h = (unequal + 5) / (weights - lost + 10);
     return {
       known, gamma, kurtosis, variance, weights: total(known, ({ weight }) => weight),
       freedom: h <= 0 ? 50 : Math.min(Math.max(2 / h - 1, 0), 50),
@@ -85,11 +86,11 @@
   /** The index of EdgeworthUCB: a studentized quantile with terms of second order for skewness and kurtosis. */
   function edgeworthIndex(arm, t, arms) {
     const n = arm.pulls;
-    if (n < 0.25 * Math.log(t)) return Infinity;
+    if (n < 0.5 * Math.log(t / arms.length)) return Infinity;
     if (arms.lent?.t !== t) arms.lent = { t, ...lentBy(arms) };
     const { known, gamma, kurtosis, variance, weights, freedom, skewness } = arms.lent;
     const own = known[arms.indexOf(arm)];
-    const level = Math.min(0.5, 0.75 * Math.max(1, (arms.length - 1) / 4) * (n / t));
+    const level = Math.min(0.5, 0.75 * Math.max(1, (arms.length - 1) / 4) ** 1.2 * (n / t));
     const z = Math.max(0, play.normalQuantile(0.9 * level));
     const nu = Math.max(n - 1 + freedom, 0.5);
     const deviation = Math.sqrt((own.s2 + freedom * variance) / nu);

@@ -143,7 +143,7 @@ def test_the_form_that_is_not_drawn_draws_nothing(kind, formula):
 
 @every_index
 def test_an_arm_short_of_pulls_comes_first(kind, formula):
-    few = [[0.1, 0.2], [5.0, 5.1, 5.3, 5.2]]
+    few = [[0.1, 0.2], [5.0, 5.1, 5.3, 5.2, 5.0]]
     assert [math.isinf(value) for value in indices_of(kind(), few, 10_000)] == [True, False]
     assert not any(map(math.isinf, indices_of(kind(exploration=0.0), few, 10_000)))
     tape = np.stack([np.full(10_000, 1.0), np.zeros(10_000)]) + 0.01 * np.random.default_rng(0).normal(size=(2, 10_000))
