@@ -7,8 +7,10 @@ import pytest
 
 from bandstrap import Contexts, ShareUCB, live
 from bandstrap.errors import InvalidInput
+from bandstrap.live.export import open_bandit_feedback, write_dsjson
 from command_line import runner
 
+run = pytest.fixture(runner, name="run")
 FIELDS = Contexts({"device": ["phone", "desktop"], "visits": "number", "age": {"kind": "number", "missing": "allow"}})
 
 
@@ -86,3 +88,31 @@ def test_numbers_that_are_missing_are_stored_too(tmp_path):
         experiment.refresh()
         assert experiment.replay().is_identical
         assert experiment.state.policy.n_rewards == 3
+
+
+@pytest.mark.parametrize("window", [None, "1h"])
+def test_the_readout_has_the_probabilities_that_each_context_gave(run, tmp_path, window):
+    target, rng = tmp_path / "a.db", np.random.default_rng(1)
+    rules = {"burn_in": 2, "floor": 0.1, "refresh": 0, "control": "red", "window": window, "reward_range": (0.0, 1.0)}
+    policy = ShareUCB(contexts=FIELDS, randomized=True)
+    with live.create(target, "a", policy=policy, arms=["red", "blue"], seed=4, **rules) as experiment:
+        made, contexts = [], []
+        for step in range(60):
+            contexts.append(context := visitor(rng))
+            made.append(experiment.decide(key=f"k{step}", context=context))
+            experiment.reward(made[-1].id, float((made[-1].arm == "red") == (context["device"] == "phone")))
+        assert len({decision.propensity for decision in made}) > 4
+        experiment.store.ask("UPDATE live_decision SET decided_at = decided_at - 7200")
+        found = experiment.readout().to_dict()
+        assert found["n_decisions"] == 60
+        experiment.export(tmp_path / "log.parquet")
+    exported = json.loads(run("readout", tmp_path / "log.parquet", "--format", "json").stdout)
+    assert exported == found
+    shown = [experiment.state.policy.read_context(context, "test") for context in contexts]
+    feedback = open_bandit_feedback(tmp_path / "log.parquet")
+    assert np.array_equal(feedback["context"], shown, equal_nan=True)
+    write_dsjson(tmp_path / "log.parquet", tmp_path / "log.dsjson")
+    lines = [json.loads(line) for line in (tmp_path / "log.dsjson").read_text().splitlines()]
+    for line, numbers in zip(lines, shown, strict=True):
+        known = {str(i): number for i, number in enumerate(numbers) if not np.isnan(number)}
+        assert line["c"]["context"] == known

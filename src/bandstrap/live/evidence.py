@@ -42,7 +42,7 @@ FEW_PAGES = 2
 # Before the name of the build, in the table of snapshots.
 PREFIX = "evidence "
 
-COLUMNS = f"""d.number, d.decided_at, d.source, d.arm, w.body, d.deferred, a.at, l.seq,
+COLUMNS = f"""d.number, d.decided_at, d.source, d.arm, coalesce(w.body, d.own_weights), d.deferred, a.at, l.seq,
     CASE WHEN l.kind IN ('reward', 'default') THEN l.reward END, {IS_VOID.format("d.number")}"""
 IN_TIME = f"""
 SELECT {COLUMNS} FROM live_decision d LEFT JOIN live_activation a ON a.decision = d.number

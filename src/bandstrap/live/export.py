@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -73,7 +74,8 @@ class ExportRow(NamedTuple):
     deferred, activated
         Whether it counted only once it was shown, and when that was said.
     context
-        The features of each action, if the policy is linear.
+        The features of each action, if the policy is linear; one row of numbers, NaN for one that is missing, if it is
+        contextual.
     """
 
     time: float
@@ -137,6 +139,7 @@ def export(experiment: Experiment, path: str | Path) -> None:
     final = experiment.store.final_until(experiment.row.id)
     definition, arms = experiment.definition, list(experiment.state.arms)
     records = experiment.store.records(experiment.row.id, definition.settle)
+    policy = experiment.state.policy if definition.is_contextual else None
     about: ExportMetadata = {
         "experiment": experiment.name,
         # Without the seed: whoever knows it can find a key that is given the arm of his choice.
@@ -151,15 +154,17 @@ def export(experiment: Experiment, path: str | Path) -> None:
         "shipped": shipped_of(experiment.state),
     }
     # A later version may have more arms.
-    write_log(path, (row_of(*record, arms) for record in records if record[0].version <= version), about)
+    write_log(path, (row_of(*record, arms, policy) for record in records if record[0].version <= version), about)
 
 
-def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str]) -> ExportRow:
-    """A decision as it is stored, as a row."""
+def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str], policy: Any) -> ExportRow:
+    """A decision as it is stored, as a row; ``policy`` reads contexts, if it is contextual."""
     try:
         arm = arms[decision.arm] if arms else None
         weights = None if decision.weights is None else parsed(decision.weights)
         context = None if decision.context is None else json.loads(decision.context)
+        if policy is not None and context is not None:
+            context = [policy.read_context(context, "export").tolist()]
     except (ValueError, TypeError, IndexError):
         raise damaged(decision) from None
     return ExportRow(
@@ -291,8 +296,9 @@ def open_bandit_feedback(log: str | Path) -> BanditFeedback:
         With the keys of a ``bandit_feedback``. ``n_actions`` counts all arms there ever were, and ``pi_b``, of shape
         (n_rounds, n_actions, 1), has the probability of each, 0 where an arm could not be served. An estimate is
         unbiased only for a policy that serves no such arm: for a later arm, take the rounds since. ``context`` are the
-        features of all actions, one after the other, if the policy is linear, and otherwise a column of ones;
-        ``action_context`` tells actions apart; ``position`` is 0. ``expected_reward`` is not known.
+        features of all actions, one after the other, if the policy is linear, the numbers of the context if it is
+        contextual, and otherwise a column of ones; ``action_context`` tells actions apart; ``position`` is 0.
+        ``expected_reward`` is not known.
 
     Examples
     --------
@@ -318,7 +324,8 @@ def open_bandit_feedback(log: str | Path) -> BanditFeedback:
     for size in sizes:  # arms that were added later
         rows = (frame["weights"].list.len() == size).to_numpy()
         weights[rows, :size] = flat(frame["weights"].filter(rows)).reshape(-1, size)
-    context = np.ones((n_rounds, 1)) if arms else flat(frame["context"].explode()).reshape(n_rounds, -1)
+    is_alone = bool(arms) and frame["context"].null_count() > 0
+    context = np.ones((n_rounds, 1)) if is_alone else flat(frame["context"].explode()).reshape(n_rounds, -1)
     return {
         "n_rounds": n_rounds,
         "n_actions": n_actions,
@@ -345,7 +352,8 @@ def write_dsjson(log: str | Path, path: str | Path) -> None:
     served, in order of their indices; ``a`` has their numbers there, from 1, the one that was served first, and ``p``
     their probabilities. ``_label_Action`` is the number of the one that was served, ``_labelIndex`` that number less 1,
     ``_label_probability`` its propensity, and ``_label_cost`` the reward with its sign changed, or the reward itself if
-    less is better. An arm's only feature is its label; actions of linear policies have theirs.
+    less is better. An arm's only feature is its label; actions of linear policies have theirs. The numbers of a context,
+    in ``c.context``, belong to all arms; those that are missing are left out.
 
     Parameters
     ----------
@@ -377,6 +385,9 @@ def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Json]:
         actions = [{"_tag": about["arms"][index], "action": {"arm": about["arms"][index]}} for index in possible]
     else:
         actions = [{"action": row["context"][index]} for index in possible]
+    shared = {}
+    if about["arms"] and row["context"]:
+        shared["context"] = {str(i): x for i, x in enumerate(row["context"][0]) if not math.isnan(x)}
     return {
         "_label_cost": row["reward"] if about["direction"] == "min" else 0.0 - row["reward"],  # no minus zero
         "_label_probability": row["propensity"],
@@ -386,7 +397,7 @@ def dsjson(row: Mapping[str, Any], about: ExportMetadata) -> dict[str, Json]:
         "Version": "1",
         "EventId": row["decision"],
         "a": [place + 1 for place in order],
-        "c": {"_multi": actions},
+        "c": {"_multi": actions, **shared},
         "p": [row["propensity"] if place == served else row["weights"][possible[place]] for place in order],
         "VWState": {"m": str(row["version"])},
     }
