@@ -244,14 +244,19 @@ def costs(narrow):
     frame = polars.read_parquet(KEPT).filter(environment="beta", round=2000)
     figure, (axis,) = canvas(8, 5.5, narrow)
     axis.set(xscale="log", yscale="log", xlabel="nanoseconds per decision", ylabel="mean regret")
-    taken, cheapest, named = [], math.inf, 0.0
+    cheapest, named = math.inf, 0.0
+    points = [
+        in_points((policies.costs()[name], regret_)) for name, regret_ in frame.select("policy", "mean").iter_rows()
+    ]
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+    left = min(x for x, _ in points) - 20
     for row in frame.sort("mean").iter_rows(named=True):
         name, (cost, regret_) = row["policy"], (policies.costs()[row["policy"]], row["mean"])
         kind = list(policies.TOLD).index(policies.told(name))
         axis.plot(cost, regret_, "o", color=COLOURS[kind], markersize=5)
         text = policies.registry()[name].__name__
         if not narrow:
-            away = free_offset((cost, regret_), text, taken)
+            away = free_offset((cost, regret_), text, taken, left)
             axis.annotate(text, (cost, regret_), away, textcoords="offset points", fontsize=7)
         elif cost < cheapest and regret_ > 1.12 * named:  # names that are no nearer than that do not overlap
             side = {"xytext": (6, -3)} if cost < 50 else {"xytext": (-6, -3), "ha": "right"}
@@ -267,15 +272,22 @@ def costs(narrow):
     return figure
 
 
-def free_offset(place, text, taken):
-    """Where a name has room beside its point, in points: a decade is about a hundred of them."""
-    x, y = 100 * math.log10(place[0]), 160 * math.log10(place[1])
+def in_points(place):
+    """Where a cost and a regret are in the picture, in points: a decade is a bit more than a hundred across, 187 up."""
+    return 106 * math.log10(place[0]), 187 * math.log10(place[1])
+
+
+def free_offset(place, text, taken, left):
+    """Where a name has room beside its point, in points, right of a limit."""
+    x, y = in_points(place)
     width = 4.2 * len(text)
-    for away in range(3, 60, 8):
-        for dx, dy in ((5, away), (5, -away - 5), (-width - 3, away), (-width - 3, -away - 5)):
+    for away in range(-3, 60, 4):
+        for dx, dy in ((5, away), (5, -away - 5), (-width - 5, away), (-width - 5, -away - 5)):
             box = (x + dx, y + dy, x + dx + width, y + dy + 8)
-            if not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
-                taken += [box, (x - 4, y - 4, x + 4, y + 4)]
+            if box[0] > left and not any(
+                box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken
+            ):
+                taken.append(box)
                 return dx, dy
     return 5, 3
 
