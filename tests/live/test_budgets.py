@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -44,36 +45,53 @@ def test_a_decision_is_one_transaction_of_few_statements(tmp_path, monkeypatch, 
 READ = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) FROM pg_stat_xact_user_tables"
 
 
+def rows_read(experiment, monkeypatch):
+    """Numbers of rows that a server reads for each transaction from now on, and reads before it."""
+    ask, before, read = experiment.store._ask, [0], []
+
+    def reading(statement, *parameters):
+        if statement == "COMMIT":
+            ((n,),) = ask(READ)  # since statistics were last sent, which may be in between
+            read.append(n - before[0] if n >= before[0] else n)
+            before[0] = n
+        return ask(statement, *parameters)
+
+    monkeypatch.setattr(experiment.store, "_ask", reading)
+    experiment.decide()  # which is told what was read before
+    del read[:]
+    return read
+
+
 def test_a_server_reads_few_rows_for_a_call_however_long_the_log_is(postgres, monkeypatch):
     with make(postgres.new_database(), refresh="1h", holdout=0.1, control="red") as experiment:
         decisions = experiment.decide_many([f"u{i}" for i in range(3000)])
         experiment.reward_many([(decision.id, 1.0) for decision in decisions[10:]])
         experiment.refresh()
-        ask, before, read = experiment.store._ask, [0], []
-
-        def reading(statement, *parameters):
-            if statement == "COMMIT":
-                ((n,),) = ask(READ)  # since statistics were last sent, which is in between
-                read.append(n - before[0] if n >= before[0] else n)
-                before[0] = n
-            return ask(statement, *parameters)
-
-        experiment.decide()
         experiment.reward(decisions[2].id, 1.0)  # now it knows how large rewards are
-        monkeypatch.setattr(experiment.store, "_ask", reading)
-        for call in (
-            lambda: experiment.decide("u1", key="new"),
-            lambda: experiment.decide("u2", key="another", available=["red", "green"]),
-            lambda: experiment.decide(key="new"),
-            lambda: experiment.reward(decisions[0].id, 1.0),
-            lambda: experiment.reward(decisions[1].id, 1.0, key="again"),
-            lambda: experiment.activate(experiment.decide(defer=True).id),
-            lambda: experiment.refresh(),
-            lambda: experiment.pause("blue"),
-        ):
-            call()
+        read = rows_read(experiment, monkeypatch)
+        experiment.decide("u1", key="new")
+        experiment.decide("u2", key="another", available=["red", "green"])
+        experiment.decide(key="new")
+        experiment.reward(decisions[0].id, 1.0)
+        experiment.reward(decisions[1].id, 1.0, key="again")
+        experiment.activate(experiment.decide(defer=True).id)
+        experiment.refresh()
+        experiment.pause("blue")
         assert len(read) > 8
-        assert max(read[1:]) < 100, read
+        assert max(read) < 100, read
+
+
+def test_a_server_reads_few_rows_however_many_decisions_wait_for_their_windows(postgres, monkeypatch):
+    url = postgres.new_database()
+    with make(url, window="24h", default_reward=0.0) as experiment, psycopg.connect(url, autocommit=True) as other:
+        experiment.decide_many([None] * 3000)
+        read = rows_read(experiment, monkeypatch)
+        experiment.decide()  # which looks whether something is due
+        other.execute("UPDATE live_pending SET due = 0 WHERE id = (SELECT min(id) FROM live_pending)")
+        experiment.decide()
+        experiment.refresh()
+        assert len(read) == 3
+        assert max(read) < 100, read
 
 
 @pytest.mark.parametrize("n_arms", [10, 100])

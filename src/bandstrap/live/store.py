@@ -390,7 +390,8 @@ class Store(Database):
     def _due(self, experiment: int, version: int) -> tuple[bool, int, int | None]:
         """Return whether there is something to sequence, the newest version, and the link of the log at ``version``."""
         ((is_due, newest, identity, link),) = self._ask(
-            f"SELECT EXISTS (SELECT 1 FROM live_pending WHERE experiment = ? AND due <= {self.now}), ({NEWEST}),"
+            # The first of the queue: PostgreSQL would look through all that are there for one that is due.
+            f"SELECT coalesce((SELECT min(due) FROM live_pending WHERE experiment = ?) <= {self.now}, FALSE), ({NEWEST}),"
             " (SELECT identity FROM live_experiment WHERE id = ?),"
             " (SELECT link FROM live_learned WHERE experiment = ? AND seq = ?)",
             *[experiment] * 4,
@@ -409,7 +410,7 @@ class Store(Database):
         version, link = self._end_of_log(experiment, locked)
         queue = self._ask(
             "SELECT p.id, p.decision, p.due, d.id, d.arm, d.context FROM live_pending p"
-            f" CROSS JOIN live_decision d WHERE d.number = p.decision AND p.experiment = ? AND p.due <= {self.now}"
+            f" CROSS JOIN live_decision d WHERE d.number = p.decision AND p.experiment = ? AND p.due <= (SELECT {self.now})"
             f" ORDER BY p.due, p.decision, p.id LIMIT {BATCH}{self.settling}",
             experiment,
         )
