@@ -213,7 +213,7 @@ def test_mistakes_get_a_sentence(run, log, bad):
     "bad",
     [
         ((), "either --policy or --arm"),
-        (("--arm", "blue"), "one of the arms ['red', 'green']"),
+        (("--arm", "blue"), "one of the arms red, green"),
         (("--policy", "red=0.5"), "shares from 0 to 1 with a sum of 1"),
         (("--policy", "red=-1,green=2"), "shares from 0 to 1 with a sum of 1"),
         (("--policy", "red=a,green=b"), "a number for each arm"),

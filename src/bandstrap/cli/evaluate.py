@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from bandstrap.basics.text import listed
 from bandstrap.cli.logs import GivenLog, reads_log
 from bandstrap.cli.terminal import print_table, say_wrapped, write_json
 from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
@@ -45,7 +46,7 @@ def evaluate(
     ends = given.ends(source, OWNER) or (0.0, cap)
     if arm is not None:
         if arm not in source.labels:
-            raise requirement("arm", OWNER, f"one of the arms {list(source.labels)[:20]}", brief(arm))
+            raise requirement("arm", OWNER, f"one of the arms {listed(source.labels, 20)}", brief(arm))
         shares: list[float] | None = [float(label == arm) for label in source.labels]
     else:
         shares = shares_of(str(policy), source.labels)
@@ -68,7 +69,7 @@ def shares_of(policy: str, labels: tuple[str, ...]) -> list[float] | None:
     parts = split_propensity(policy) or {}
     for label, share in parts.items():
         if label not in labels:
-            raise requirement("policy", OWNER, f"shares of the arms {list(labels)[:20]}", brief(label))
+            raise requirement("policy", OWNER, f"shares of the arms {listed(labels, 20)}", brief(label))
         if not isinstance(share, float):
             raise requirement("policy", OWNER, "a number for each arm, as in red=0.7,green=0.3", brief(policy))
     shares = [float(parts.get(label, 0.0)) for label in labels]
