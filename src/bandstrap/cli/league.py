@@ -139,7 +139,7 @@ def print_winners(result: LeagueResult) -> None:
 
 
 def print_stability(result: LeagueResult) -> None:
-    """Whether means of arms are normal when play ends, where that is tested."""
+    """Print the test of whether arm means are normal when play ends, where it was made."""
     rows = [
         (
             row.environment,

@@ -57,7 +57,7 @@ class Stability:
 
     @property
     def is_normal(self) -> bool:
-        """Whether nothing speaks against normal means."""
+        """True if the test does not reject normal means."""
         return self.p_value >= LEVEL
 
 
