@@ -70,7 +70,7 @@ def test_the_flags_are_found():
     assert ("sample_orlicz_norm", "centred") in THEORY_FLAGS
 
 
-@pytest.mark.filterwarnings(r"ignore:EdgeworthUCB\(hall=True\):DeprecationWarning")
+@pytest.mark.filterwarnings(r"ignore:\w+UCB\(hall=True\):DeprecationWarning")
 @each(("name", "flag"), FLAGS)
 def test_a_flag_means_what_it_says(name, flag):
     cls = DESCRIBED[name]
