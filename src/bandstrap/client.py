@@ -8,6 +8,7 @@ fall back to an arm of the caller's choice, and reports it once the service answ
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 import uuid
 from abc import ABC, abstractmethod
@@ -20,10 +21,12 @@ from urllib.parse import quote
 
 import httpx
 
-from bandstrap.errors import InvalidInput, check_count, check_number
+from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
 
 # Answers that another try may change: too many requests, not available.
 PASSING = (429, 500, 502, 503, 504)
+# Answers to a request that could be stored at no time.
+UNFIT = (400, 413, 422)
 # Seconds between two tries, at first and at most.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 # Fallbacks that are kept until they can be reported, and of one report.
@@ -40,6 +43,10 @@ Steps = Generator["Posting | float", "httpx.Response | httpx.TransportError | No
 
 class ServiceError(OSError):
     """The service did not answer, or could not store; whether the call took place is not known: repeat it with its key."""
+
+
+class UnfitRequest(InvalidInput):
+    """The service refuses what was sent, whenever it is sent."""
 
 
 class ServedDecision(NamedTuple):
@@ -59,10 +66,10 @@ class ServedDecision(NamedTuple):
 
 
 class Posting(NamedTuple):
-    """A request."""
+    """A request; ``content`` is JSON."""
 
     path: str
-    body: object
+    content: str
 
 
 class Calls(ABC, Generic[D, W, F, N]):
@@ -104,7 +111,7 @@ class Calls(ABC, Generic[D, W, F, N]):
         wish = {
             "unit": unit,
             "key": key or uuid.uuid4().hex,
-            "available": None if available is None else list(available),
+            "available": available if available is None or isinstance(available, str) else list(available),
             "actions": None if actions is None else [list(map(float, action)) for action in actions],
             "context": None if context is None else dict(context),
             "defer": defer,
@@ -136,7 +143,8 @@ class Calls(ABC, Generic[D, W, F, N]):
 
     def activate(self, experiment: str, decision: str) -> F:
         """Let a deferred decision count; True the first time."""
-        is_first: F = self._take(self._ask(experiment, f"decisions/{quote(decision, safe='')}/activate", None, "first"))
+        route = f"decisions/{quoted(decision, 'decision')}/activate"
+        is_first: F = self._take(self._ask(experiment, route, None, "first"))
         return is_first
 
     def report(self, experiment: str) -> N:
@@ -159,22 +167,28 @@ class Calls(ABC, Generic[D, W, F, N]):
         return ServedDecision(**{name: found[name] for name in ServedDecision._fields})
 
     def _report(self, experiment: str) -> Steps:
-        """Report fallbacks, the oldest first; those that cannot be reported now are kept."""
-        kept = self._fallbacks.get(experiment)
+        """Report fallbacks, the oldest first; those that cannot be reported now are kept.
+
+        One that the service never takes, such as one with a key that is too long, is forgotten: others would wait for it.
+        """
+        kept, size = self._fallbacks.get(experiment), REPORTED
         while kept:
             # Taken out before they are sent: another thread or task may report at the same time.
             part: list[dict[str, object]] = []
             with suppress(IndexError):
-                while len(part) < REPORTED:
+                while len(part) < size:
                     part.append(kept.popleft())
-            is_reported = False
+            is_over = False
             try:
                 yield from self._post(experiment, "imports", part, attempts=1)
-                is_reported = True
+                is_over = True
+            except UnfitRequest:
+                is_over = len(part) == 1
+                size = REPORTED if is_over else 1
             except (ServiceError, InvalidInput):
                 break
             finally:
-                if not is_reported:
+                if not is_over:
                     kept.extendleft(reversed(part))
         return self.unreported
 
@@ -186,9 +200,10 @@ class Calls(ABC, Generic[D, W, F, N]):
     def _post(self, experiment: str, route: str, body: object, attempts: int | None = None) -> Steps:
         """Ask until there is an answer, or the last try has failed."""
         problem, attempts = "", attempts or self.attempts
+        posting = Posting(f"/experiments/{quoted(experiment, 'experiment')}/{route}", written(body))
         for attempt in range(attempts):
             wait = min(FIRST_WAIT * 2.0 ** min(attempt, 30), LONGEST_WAIT)
-            answer = yield Posting(f"/experiments/{quote(experiment, safe='')}/{route}", body)
+            answer = yield posting
             if isinstance(answer, httpx.Response):
                 if answer.is_success:
                     try:
@@ -198,7 +213,7 @@ class Calls(ABC, Generic[D, W, F, N]):
                 else:
                     problem = detail_of(answer)
                     if answer.status_code not in PASSING:
-                        raise InvalidInput(problem)
+                        raise (UnfitRequest if answer.status_code in UNFIT else InvalidInput)(problem)
                     wait = max(wait, seconds_of(answer.headers.get("Retry-After", "")))
             else:
                 problem = str(answer) or type(answer).__name__
@@ -247,7 +262,7 @@ class Client(Calls[ServedDecision, str, bool, int]):
             sent = None
             if isinstance(step, Posting):
                 try:
-                    sent = self._http.post(step.path, json=step.body)
+                    sent = self._http.post(step.path, content=step.content)
                 except httpx.TransportError as error:
                     sent = error
             else:
@@ -297,7 +312,7 @@ class AsyncClient(Calls[Awaitable[ServedDecision], Awaitable[str], Awaitable[boo
             sent = None
             if isinstance(step, Posting):
                 try:
-                    sent = await self._http.post(step.path, json=step.body)
+                    sent = await self._http.post(step.path, content=step.content)
                 except httpx.TransportError as error:
                     sent = error
             else:
@@ -321,11 +336,26 @@ def given(wish: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in wish.items() if value is not None}
 
 
+def quoted(name: object, parameter: str) -> str:
+    """A name as a part of a path."""
+    if not isinstance(name, str):
+        raise requirement(parameter, "Client", "a text", brief(name))
+    return quote(name, safe="", errors="replace")
+
+
+def written(body: object) -> str:
+    """A body as JSON; numbers of NumPy are numbers."""
+    try:
+        return json.dumps(body, allow_nan=False, default=lambda value: value.item())
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InvalidInput(f"The call cannot be sent, because it is no JSON: {error}.") from None
+
+
 def connected(address: str, token: str, timeout: float, owner: str) -> dict[str, Any]:
     """Options of httpx."""
     return {
         "base_url": address,
-        "headers": {"Authorization": f"Bearer {token}"},
+        "headers": {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         "timeout": check_number(timeout, "timeout", owner, above=0),
     }
 

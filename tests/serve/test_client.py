@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import math
 
 import httpx
+import numpy as np
 import pytest
 
 from bandstrap import client as client_module
@@ -82,6 +84,38 @@ def test_a_fallback_is_reported_once_the_service_answers_again(monkeypatch):
     n_before = len(sent)
     client.decide("shop/1", "u")
     assert len(sent) == n_before + 1
+
+
+def test_a_fallback_that_the_service_never_takes_keeps_no_other_from_being_reported(monkeypatch):
+    sent, is_down = [], True
+
+    def answer(request):
+        if is_down:
+            raise httpx.ConnectError("down")
+        sent.append([wish["key"] for wish in json.loads(request.content)])
+        is_fit = all(len(key) <= 500 for key in sent[-1])
+        return httpx.Response(200, json=[]) if is_fit else httpx.Response(422, json={"detail": "key: too long."})
+
+    client = Client("http://service", "secret", attempts=1, transport=httpx.MockTransport(answer))
+    for key in ("a", "x" * 501, "b", "c"):
+        client.decide("checkout", key=key, fallback_arm="red")
+    is_down = False
+    assert client.report("checkout") == 0
+    assert sent[-1] == ["b", "c"]
+    assert [keys for keys in sent if len(keys) == 1] == [["a"], ["x" * 501]]
+
+
+def test_what_is_no_call_is_refused_in_a_sentence(monkeypatch):
+    client, sent, _ = answering(monkeypatch, [])
+    for call in (
+        lambda: client.decide("checkout", context={"visits": math.nan}),
+        lambda: client.decide("checkout", context={"visits": object()}),
+        lambda: client.decide(5),
+        lambda: client.activate("checkout", 5),
+    ):
+        with pytest.raises(InvalidInput, match=r"\.$"):
+            call()
+    assert sent == []
 
 
 def test_the_client_for_asyncio_takes_the_same_steps(monkeypatch):
@@ -168,9 +202,10 @@ def test_a_reward_names_one_decision(monkeypatch, wrong):
 def test_what_is_known_of_a_visit_is_sent(monkeypatch):
     client, sent, _ = answering(monkeypatch, [httpx.Response(200, json=DECISION | {"arm": 1}) for _ in range(2)])
     assert client.decide("linear", "u", key="k", actions=[(1, 2), (3, 4)]).arm == 1
-    client.decide("shown", "u", key="k", available=("red",), context={"device": "phone"}, defer=True)
+    context = {"device": np.str_("phone"), "visits": np.int64(3), "share": np.float64(0.5)}
+    client.decide("shown", "u", key="k", available=("red",), context=context, defer=True)
     assert sent[0] == {"unit": "u", "key": "k", "actions": [[1.0, 2.0], [3.0, 4.0]], "defer": False}
-    shown = {"available": ["red"], "context": {"device": "phone"}, "defer": True}
+    shown = {"available": ["red"], "context": {"device": "phone", "visits": 3, "share": 0.5}, "defer": True}
     assert sent[1] == {"unit": "u", "key": "k"} | shown
 
 
