@@ -12,6 +12,7 @@ from bandstrap import live
 from bandstrap.errors import InvalidInput
 from bandstrap.live import experiment as module
 from bandstrap.live import fold
+from bandstrap.live.elsewhere import void_all
 from bandstrap.live.settings import Settings
 from live.checkout import ARMS, at, make
 from naive.live_verifier import verify
@@ -229,6 +230,42 @@ def test_what_is_no_decision_cannot_be_voided(either):
         with pytest.raises(InvalidInput, match="'decision' parameter of void must be"):
             experiment.void(decision)
     assert experiment.refresh() == 0
+
+
+def test_the_log_is_read_again_only_where_a_voided_decision_was_learned_and_once_for_several(either, monkeypatch):
+    experiment, other = make(either), live.open(either, "checkout")
+    learned = [*play(experiment, 6).values()]
+    open_ids = [experiment.decide().id for _ in range(3)]
+    other.refresh()
+    begun, begin = [], fold.LiveState._begin
+    monkeypatch.setattr(fold.LiveState, "_begin", lambda state: (begun.append(state), begin(state)))
+    void_all(experiment, open_ids, "ann")
+    other.refresh()
+    assert begun == []
+    void_all(experiment, [*open_ids, *learned[1:4]], "ann")
+    other.refresh()
+    assert begun == [experiment.state, other.state]
+    assert experiment.state.voided == other.state.voided == {*open_ids, *learned[1:4]}
+    assert sum(experiment.state.rewards) == sum(other.state.rewards) == 3
+    assert experiment.refresh() == 12
+    assert experiment.replay().is_identical
+    assert fold.write_snapshot(live.open(either, "checkout").state) == fold.write_snapshot(other.state)
+
+
+def test_several_are_voided_though_others_change_the_experiment_meanwhile(either, monkeypatch):
+    experiment, other = make(either), live.open(either, "checkout")
+    ids = [*play(experiment, 4).values()]
+    append, before = experiment.store.append_change, iter([lambda: other.void(ids[0]), lambda: other.pause("blue")])
+
+    def forestalled(*args, **options):
+        next(before, lambda: None)()
+        return append(*args, **options)
+
+    monkeypatch.setattr(experiment.store, "append_change", forestalled)
+    void_all(experiment, ids[:3], "ann")
+    assert [change.kind for change in experiment.store.changes(experiment.row.id)].count("void") == 3
+    assert experiment.state.voided == set(ids[:3])
+    assert experiment.replay().is_identical
 
 
 def test_two_workers_that_void_the_same_decision_write_one_entry(either, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,33 @@ def test_what_is_decided_elsewhere_is_what_the_service_would_decide(experiment, 
     assert importer.add(reported) == stored  # once more
     assert experiment.replay().is_identical
     experiment.reward(stored[0].id, 0.5)
+
+
+def test_states_of_a_log_that_is_gone_are_forgotten(tmp_path):
+    """The service is restored from a backup; its log goes on in another way than the one that weights were made from."""
+    target, copy = str(tmp_path / "shop.db"), str(tmp_path / "copy.db")
+    with live.create(target, "shop", policy="gaussian_ts", arms=["rød", "green", "teal"], seed=7, refresh=0) as here:
+        teach(here, 60)
+        live.backup(target, copy)
+        teach(here, 10)
+        importer = Importer(here)
+        assert importer.add([DecisionElsewhere("k", None, "rød", 65)])  # whichever arm it is
+        teach(here, 10)
+        assert importer.add([DecisionElsewhere("l", None, "rød", 65)])
+        for ending in ("-wal", "-shm"):
+            (tmp_path / f"shop.db{ending}").unlink(missing_ok=True)
+        Path(copy).replace(target)
+        with live.open(target, "shop") as other:
+            spoiled = other.decide_many([None] * 20)
+            other.reward_many([(each.id, 9.0 * (each.arm == "teal")) for each in spoiled[:5]])
+            other.refresh()
+            (made,) = python_decides(published_weights(other), [["m"]])
+            other.reward_many([(each.id, 0.0) for each in spoiled[5:]])
+            other.refresh()
+        wished = [DecisionElsewhere("m", None, arm, 65) for arm in ("rød", "green", "teal")]
+        found = [each.arm for each in importer.add(wished) if not isinstance(each, InvalidInput)]
+        assert (made["version"], found) == (65, [made["arm"]])
+        assert here.replay().is_identical
 
 
 def other_unit(experiment, unit):

@@ -8,6 +8,7 @@ same arm is it stored, with the exact propensity.
 from __future__ import annotations
 
 import functools
+import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -70,6 +71,24 @@ def check_weights(settings: Settings) -> None:
         raise InvalidInput(
             f"A policy of this kind has no weights to hand out: they depend on the {what} of each decision."
         )
+
+
+def void_all(experiment: Experiment, decisions: Sequence[str], actor: str) -> None:
+    """Void decisions in one go: after each by itself the log might be read from its start."""
+
+    def appended() -> bool:
+        state = experiment._catch_up(wait=True)
+        version: int | None = state.version
+        for id_ in decisions:
+            if id_ not in state.voided and version is not None:
+                body = json.dumps({"decision": id_})
+                version = experiment.store.append_change(experiment.row.id, "void", body, actor, version, voided=id_)
+        return version is not None  # otherwise another change came between
+
+    with experiment._lock:
+        while not experiment._on_this_log(appended):
+            pass
+        experiment._catch_up(wait=True)
 
 
 class Importer:
@@ -140,7 +159,8 @@ class Importer:
             raise requirement("version", OWNER, rule, version)
         row = experiment.row
         name = (row.identity, version)
-        if name not in self._states:
+        links = [entry.link for entry in experiment.store.entries(row.id, version - 1, 1)] if version else [0]
+        if name not in self._states or [self._states[name].link] != links:  # the log may have been restored since
             state = fold.restore(experiment.store, row.id, experiment.definition, experiment.build.id, version)
             fold.catch_up(state, experiment.store, row.id, version)
             self._states[name] = state

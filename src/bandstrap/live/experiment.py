@@ -694,8 +694,9 @@ class Experiment:
         """Take back the rewards of a decision, those to come included: nothing is learned of it any more.
 
         That is an entry of the log. From there on the policy knows what follows from the log without the decision's reward:
-        every worker reads the log from its start once more, because policies cannot unlearn. Decisions before stay as they
-        were made. Decision and rewards stay in the database; exports call them ``void``, and no report counts them.
+        every worker reads the log from its start once more if it was learned, because policies cannot unlearn. Decisions
+        before stay as they were made. Decision and rewards stay in the database; exports call them ``void``, and no report
+        counts them.
 
         Parameters
         ----------

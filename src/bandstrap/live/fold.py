@@ -52,7 +52,7 @@ ONE_IN = 20
 # Chances that are remembered within a version, each of other arms or actions.
 MOST_REMEMBERED = 256
 # Gives the entries of the log up to a version once more.
-Again = Callable[[int], Iterable[LogEntry]]
+Again = Callable[[int, list[str]], Iterable[LogEntry] | None]
 # What a change of an arm makes of it.
 BECOMES: dict[str, ServingStatus] = {"pause": "paused", "resume": "active", "retire": "retired"}
 
@@ -100,6 +100,7 @@ class LiveState:
         self.ended = 0
         self.policy: Any = definition.make_policy(keyed_generator(definition.seed, "start"))
         self._known: dict[object, ArmProbabilities] = {}
+        self._just_voided: list[str] = []
 
     def active(self) -> list[int]:
         """The arms that may be served."""
@@ -237,17 +238,20 @@ class LiveState:
     def fold(self, entries: Iterable[LogEntry], again: Again | None = None) -> None:
         """Take in the next entries of the log; a state in which this was cut short is of no use.
 
-        A policy cannot unlearn a reward: where one of the entries voids a decision, the state is made anew from the log up
-        to here, which ``again`` gives, without it.
+        A policy cannot unlearn a reward: where the entries void decisions of which one was learned, the state is made anew
+        from the log up to here, which ``again`` gives, without them; nothing, if none was.
         """
-        n_voided = len(self.voided)
+        self._just_voided = []
         self._fold(entries)
-        if len(self.voided) > n_voided:
+        if self._just_voided:
             if again is None:
                 raise StoreError("The log of the experiment voids a decision, and cannot be read again.")
             version, link = self.version, self.link
+            from_start = again(version, self._just_voided)
+            if from_start is None:
+                return
             self._begin()
-            self._fold(again(version))
+            self._fold(from_start)
             if (self.version, self.link) != (version, link):
                 raise OtherHistory("The log of the experiment is another one than a moment ago.")
 
@@ -337,6 +341,7 @@ class LiveState:
             self.status[self.arms.index(body["arm"])] = BECOMES[action]
         elif action == "void":
             self.voided.add(body["decision"])
+            self._just_voided.append(body["decision"])
         elif action == "settings":
             self.settings = dataclasses.replace(self.settings, **body)
             if "mode" in body:
@@ -358,8 +363,9 @@ def unreadable(entry: LogEntry | Change) -> StoreError:
 def catch_up(state: LiveState, store: Store, experiment: int, last: int | None = None) -> None:
     """Fold the entries of the log after the state's version, up to ``last`` or all there are."""
 
-    def again(version: int) -> Iterator[LogEntry]:
-        return read_log(store, experiment, state.definition, 0, version)
+    def again(version: int, voided: list[str]) -> Iterator[LogEntry] | None:
+        is_needed = store.were_learned(experiment, voided)
+        return read_log(store, experiment, state.definition, 0, version) if is_needed else None
 
     newest = sys.maxsize if last is None else last
     while state.version < newest:

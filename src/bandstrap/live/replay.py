@@ -146,8 +146,8 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
     stops = snapshots_by_version(store, row.id, definition, build, notes)
     n_replayed = 0
 
-    def again(version: int) -> Iterator[LogEntry]:
-        return read_log(store, row.id, definition, 0, version)
+    def again(version: int, voided: list[str]) -> Iterator[LogEntry] | None:
+        return read_log(store, row.id, definition, 0, version) if store.were_learned(row.id, voided) else None
 
     try:
         for version in sorted({*groups, *stops}):

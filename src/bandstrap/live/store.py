@@ -492,6 +492,17 @@ class Store(Database):
         return rows[0][0] if rows else None
 
     @reading
+    def were_learned(self, experiment: int, decisions: Sequence[str]) -> bool:
+        """Return whether a reward or default of one of some decisions is in the log."""
+        rows = self._ask_rows(
+            "SELECT l.experiment FROM r CROSS JOIN live_decision d JOIN live_learned l ON l.decision = d.number"
+            " WHERE d.id = r.id AND l.kind <> 'nothing'",
+            {"id": "text"},
+            [(id_,) for id_ in decisions],
+        )
+        return (experiment,) in rows
+
+    @reading
     def last_change(self, experiment: int, last: int) -> int:
         """The last entry of the log, up to one, that changes arms or settings, or voids a decision; 0 without any."""
         ((seq,),) = self._ask(

@@ -1,7 +1,7 @@
 """Arms that were served by force, because the service did not answer: kept and counted, and nothing is learned of them.
 
 Nobody drew them, so that they have no propensity. A decision that the service did store under the same key, while its
-answer was lost, was not what was served: it is voided if its arm is another one.
+answer was lost, was not what was served: it is voided, whichever arm it has.
 """
 # ruff: noqa: S608 - statements are put together from columns of this file; whatever comes from outside is a parameter
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bandstrap.errors import brief, requirement
 from bandstrap.live import Experiment
 from bandstrap.live.database import Database, reading, writing
+from bandstrap.live.elsewhere import void_all
 from bandstrap.live.erasure import has_forced
 from bandstrap.live.settings import check_text
 from bandstrap.live.weights import decision_id
@@ -43,9 +44,10 @@ def add_forced(experiment: Experiment, wishes: Sequence[ForcedWish]) -> list[str
         unit = None if wish.unit is None else check_text(wish.unit, "unit", OWNER)
         rows.append((decision_id(experiment.name, key), key, unit, wish.arm))
     stored = experiment.store.decisions(experiment.row.id, [row[0] for row in rows])
-    for row, decision in zip(rows, stored, strict=True):
-        if decision is not None and experiment.state.named(decision.arm) != row[3]:
-            experiment.void(decision.id, actor="service: another arm was served by force")
+    # Of whichever arm: to keep those whose arm happened to be served would favour it.
+    instead = dict.fromkeys(decision.id for decision in stored if decision is not None)
+    if instead:
+        void_all(experiment, list(instead), "service: an arm was served by force")
     new = insert(experiment.store, experiment.row.id, rows)
     return ["forced" if row[0] in new else "duplicate" for row in rows]
 
