@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sqlite3
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,9 +11,10 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from bandstrap.live.experiment import Experiment
 from bandstrap.serve.alerts import PAUSE, Alarm, Alert, find_alerts
 from bandstrap.serve.app import make_app
-from bandstrap.serve.hub import ServiceOptions, entropy_of
+from bandstrap.serve.hub import Hub, ServiceOptions, entropy_of
 from serve.serving import serving
 
 ALERT = Alert("checkout", "entropy_collapse", "A sentence.", 1.0)
@@ -62,6 +64,8 @@ def test_each_alert_is_told_where_it_should_be_and_nowhere_else(tmp_path):
         for _ in range(3):
             experiment.reward_many([(one.id, float(one.arm == "green")) for one in experiment.decide_many([None] * 50)])
         assert "entropy_collapse" in kinds(experiment)
+        experiment.finish("green")  # to all, as somebody decided
+        assert "entropy_collapse" not in kinds(experiment)
 
 
 def test_a_verdict_and_traffic_that_depends_on_the_arm_are_told(tmp_path):
@@ -101,6 +105,30 @@ def test_an_address_that_nobody_has_is_told_without_its_secrets(caplog):
     for wrong in ("ftp://host/x", "file:///etc/passwd", "nothing", "http://"):
         with pytest.raises(InvalidInput, match="'alert_url'"):
             Alarm(wrong)
+
+
+def test_an_experiment_that_fails_keeps_no_chore_of_others_from_being_done(tmp_path, monkeypatch, caplog):
+    target = str(tmp_path / "shop.db")
+    for name in ("a", "b"):
+        with live.create(target, name, policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+            experiment.decide("ann")
+    status = Experiment.status
+
+    def fails(self):
+        if self.name == "a":
+            raise InvalidInput("The policy is in a file.")
+        return status(self)
+
+    monkeypatch.setattr(Experiment, "status", fails)
+    hub = Hub(ServiceOptions(target, alert_url="http://127.0.0.1:1/"))
+    hub.open()
+    hub.options = dataclasses.replace(hub.options, retain=1e-9)
+    time.sleep(0.01)
+    hub.chores.once()
+    hub.close()
+    with sqlite3.connect(target) as base:
+        assert all(unit.startswith("erased:") for (unit,) in base.execute("SELECT unit FROM live_decision"))
+    assert "The policy is in a file." in caplog.text
 
 
 def test_a_service_posts_what_it_finds(post_box, tmp_path):

@@ -280,6 +280,68 @@ def test_a_reward_of_a_unit_is_that_of_its_last_decision(service):
     assert ask(service, "POST", "/experiments/checkout/rewards", {"unit": "nobody", "value": 1.0}).status_code == 404
 
 
+def test_a_reward_of_a_unit_is_that_of_the_last_that_was_shown(service):
+    path = "/experiments/checkout/decisions"
+    first, second, third = (
+        ask(service, "POST", path, {"unit": "u", "key": key, "defer": key != "a"}).json()["id"] for key in "abc"
+    )
+    with sqlite3.connect(service.target) as base:
+        for place, id_ in enumerate((first, second, third)):
+            base.execute("UPDATE live_decision SET decided_at = ? WHERE id = ?", (1000.0 + place, id_))
+
+    def rewarded(unit="u"):
+        key = f"{unit} {first}{second}{third}"[:20] + str(len(seen))
+        answer = ask(service, "POST", "/experiments/checkout/rewards", {"unit": unit, "value": 1.0, "key": key})
+        assert answer.json() == {"outcome": "stored"}
+        with sqlite3.connect(service.target) as base:
+            query = "SELECT d.id FROM live_reward w JOIN live_decision d ON d.number = w.decision ORDER BY w.id DESC"
+            seen.append(base.execute(query).fetchone()[0])
+        return seen[-1]
+
+    seen = []
+    assert rewarded() == first  # the others may never be shown
+    ask(service, "POST", f"{path}/{second}/activate")
+    assert rewarded() == second
+    with live.create(service.target, "window", policy="ucb1", arms=["red", "green"], seed=7, window=60) as experiment:
+        late, hidden = experiment.decide("v", defer=True), experiment.decide("w", defer=True)
+        with sqlite3.connect(service.target) as base:
+            for each in (late, hidden):
+                base.execute("UPDATE live_decision SET decided_at = decided_at - 100 WHERE id = ?", (each.id,))
+        experiment.activate(late.id)  # its window begins now
+    for unit, status in (("v", 200), ("w", 404)):
+        found = ask(service, "POST", "/experiments/window/rewards", {"unit": unit, "value": 1.0})
+        assert found.status_code == status
+
+
+def test_the_list_of_experiments_tells_their_arms_and_modes_as_they_are(service):
+    def listed():
+        (found,) = (one for one in ask(service, "GET", "/experiments").json() if one["name"] == "checkout")
+        status = ask(service, "GET", "/experiments/checkout").json()
+        assert (found["mode"], found["arms"]) == (status["mode"], [arm["label"] for arm in status["arms"]])
+        return found["mode"], len(found["arms"])
+
+    path = "/experiments/checkout"
+    assert listed() == ("live", 2)
+    ask(service, "PUT", f"{path}/arms/blue")
+    ask(service, "PATCH", path, {"control": "red", "mode": "shadow"})
+    assert listed() == ("shadow", 3)
+    ask(service, "POST", f"{path}/finish", {"arm": "green"})
+    assert listed() == ("finished", 3)
+    ask(service, "DELETE", path)
+    assert listed() == ("archived", 3)
+    ask(service, "PATCH", path, {"mode": "live"})
+    assert listed() == ("live", 3)
+
+
+def test_the_control_of_a_linear_policy_is_a_number_by_every_door(service):
+    settings = {"policy": "lin_ucb:dimension=2", "holdout": 0.1, "seed": 1, "control": 0}
+    assert ask(service, "PUT", "/experiments/new", settings).status_code == 201
+    live.create(service.target, "new", **settings).close()
+    assert ask(service, "PATCH", "/experiments/new", {"control": 1}).status_code == 200
+    for wrong in ("1", -1, True, 0.5):
+        assert ask(service, "PATCH", "/experiments/new", {"control": wrong}).status_code == 422
+
+
 def test_decisions_made_elsewhere_are_stored_with_one_outcome_each(service):
     weights = ask(service, "GET", "/experiments/checkout/weights", token=DECIDER)
     assert weights.json()["salt"]
@@ -315,7 +377,7 @@ def test_what_was_served_by_force_is_counted_and_what_was_stored_instead_voided(
         == 422
     )
     with live.open(service.target, "checkout") as experiment:
-        assert experiment.state.voided == {answers[1]["id"]}
+        assert experiment.state.voided == {answer["id"] for answer in answers}  # whichever arm was drawn
         assert experiment.replay().is_identical
     counts = {arm: arms.count(arm) + (arm == "red") for arm in ("red", "green")}
     found = ask(service, "GET", "/experiments/checkout").json()["forced"]
@@ -568,6 +630,17 @@ def test_the_board_escapes_names_and_asks_for_a_token(service):
         assert "&lt;script&gt;alert" in text
         assert text.count("<script") == 1
     assert service.client.get("/ui/experiments/nobody").status_code == 404
+
+
+def test_the_board_shows_experiments_of_more_arms_than_a_readout_compares(service):
+    live.create(service.target, "wide", policy="ucb1", arms=[f"arm {i}" for i in range(65)], seed=7).close()
+    service.client.post("/ui/login", content=f"token={service.tokens['read']}", follow_redirects=False)
+    for address in ("/ui/", "/ui/experiments/wide"):
+        page = service.client.get(address)
+        assert page.status_code == 200
+        assert ("arm 64" in page.text) is (address != "/ui/")
+        assert "must be of an experiment" not in page.text
+    assert ask(service, "GET", "/experiments/wide/readout").status_code == 422
 
 
 ENDINGS = {

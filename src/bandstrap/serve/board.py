@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from bandstrap.errors import InvalidInput
+from bandstrap.evidence.table import MOST_ARMS
 from bandstrap.live import StoreError
 from bandstrap.live.report import show_time
 from bandstrap.pages import render_page
@@ -47,7 +48,7 @@ async def overview(request: Request) -> Response:
     except Problem as problem:
         return trouble(request, problem)
     is_open = getattr(request.app.state, "is_open", False)
-    return page("board.html.j2", rows=rows, can_leave=not is_open)
+    return page("board.html.j2", rows=rows, can_leave=not is_open, most_arms=MOST_ARMS)
 
 
 @routes.get("/experiments/{name:name}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bandstrap.errors import InvalidInput
@@ -37,24 +39,41 @@ class Chores:
 
     def _work(self) -> None:
         while True:
-            try:
-                self.once()
-            except (StoreError, InvalidInput) as error:
-                LOG.warning("%s", error)
-            except Exception:  # it is done again in a minute
-                LOG.exception("A chore failed")
+            self.once()
             if self._end.wait(EVERY):
                 return
 
     def once(self) -> None:
-        """Do all chores."""
+        """Do all chores; what fails is told in the log, and done again in a minute."""
+        names: list[str] = []
+        with told():
+            names = self._hub.store.experiments()
+        for name in names:
+            for chore in (self._erase, self._look):
+                with told():
+                    chore(name)
+
+    def _erase(self, name: str) -> None:
+        """Erase the units and keys of an experiment that are too old."""
         store, retain = self._hub.store, self._hub.options.retain
-        for name in store.experiments():
-            row = store.experiment(name)
-            if retain is not None and row is not None:
-                erase_before(store, row.id, retain)
-                erase_forced(store, row.id, None, retain)
-            if self._alarm is not None and not self._end.is_set():
-                status, readout, entropy = self._hub.told(name)
-                for alert in find_alerts(status, readout, entropy, time.time()):
-                    self._alarm.tell(alert)
+        row = store.experiment(name)
+        if retain is not None and row is not None:
+            erase_before(store, row.id, retain)
+            erase_forced(store, row.id, None, retain)
+
+    def _look(self, name: str) -> None:
+        """Post the alerts of an experiment."""
+        if self._alarm is not None and not self._end.is_set():
+            for alert in find_alerts(*self._hub.told(name), time.time()):
+                self._alarm.tell(alert)
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """Let a failure be told in the log, so that other chores are done all the same."""
+    try:
+        yield
+    except (StoreError, InvalidInput) as error:
+        LOG.warning("%s", error)
+    except Exception:
+        LOG.exception("A chore failed")

@@ -20,9 +20,13 @@ from bandstrap.engine.simulator.own_file import parse_file_call
 from bandstrap.errors import brief
 from bandstrap.evidence import Readout
 from bandstrap.live import AppliedChange, Decision, Experiment, StoreError
+from bandstrap.live.changes import body_of
 from bandstrap.live.database import Database, reading, writing
 from bandstrap.live.elsewhere import published_weights
 from bandstrap.live.erasure import hidden
+from bandstrap.live.evidence import is_comparable
+from bandstrap.live.rows import Change
+from bandstrap.live.settle import START
 from bandstrap.live.status import Status
 from bandstrap.live.store import Store, is_server
 from bandstrap.serve import forced, limits
@@ -35,6 +39,8 @@ from bandstrap.serve.problems import Problem
 from bandstrap.serve.tokens import TABLE
 
 R = TypeVar("R")
+# Decisions of a unit among which its last is looked for.
+RECENT = 100
 # One row, which is written to see whether anything can be.
 WRITTEN = "CREATE TABLE IF NOT EXISTS serve_written (id INTEGER PRIMARY KEY, at DOUBLE PRECISION NOT NULL)"
 
@@ -192,9 +198,10 @@ class Hub:
         return await self.report(self._kept, name, "readout", Experiment.readout)
 
     def told(self, name: str) -> tuple[Status, Readout | None, float | None]:
-        """All that is told of an experiment: status, readout where its policy has arms, and entropy of the weights."""
+        """All that is told of an experiment: status, readout where arms can be compared, and entropy of the weights."""
         status = self._kept(name, "status", Experiment.status)
-        readout = None if status.is_linear else self._kept(name, "readout", Experiment.readout)
+        has_readout = self._kept(name, "comparable", lambda experiment: is_comparable(experiment.state))
+        readout = self._kept(name, "readout", Experiment.readout) if has_readout else None
         return status, readout, self._kept(name, "entropy", entropy_of)
 
     async def forced(self, name: str) -> dict[str, int]:
@@ -264,12 +271,13 @@ class Hub:
             counter.labels(name, word).inc(count)
 
     async def summaries(self) -> list[dict[str, Any]]:
-        """All experiments: names, policies and arms."""
+        """All experiments: names, policies, arms and modes."""
 
         def found() -> list[dict[str, Any]]:
             rows = [self.store.experiment(name) for name in self.store.experiments()]
             return [
-                {"name": row.name, "created_at": row.created_at, "created_by": row.created_by} | public(row.definition)
+                {"name": row.name, "created_at": row.created_at, "created_by": row.created_by}
+                | public(row.definition, self.store.changes(row.id))
                 for row in rows
                 if row is not None
             ]
@@ -329,18 +337,26 @@ class Hub:
 
 
 def entropy_of(experiment: Experiment) -> float | None:
-    """The entropy of the weights now over that of even ones; none of actions, of one arm, or once nobody is served."""
-    if experiment.settings.has_context or experiment.state.is_archived:
+    """The entropy of the weights now over that of even ones; none of actions, of one arm, or once the policy is done."""
+    if experiment.settings.has_context or experiment.state.mode in ("finished", "archived"):
         return None
     weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
     n_arms = len(experiment.state.active())
     return -sum(weight * math.log(weight) for weight in weights) / math.log(n_arms) if n_arms > 1 else None
 
 
-def public(definition: str) -> dict[str, Any]:
-    """The settings of an experiment that whoever may read may know: with the seed he could choose his arm."""
+def public(definition: str, changes: Sequence[Change]) -> dict[str, Any]:
+    """The settings of an experiment, after its changes, that whoever may read may know: with the seed he could choose
+    his arm.
+    """
     settings = json.loads(definition)
-    return {name: settings[name] for name in ("policy", "arms", "direction", "mode")}
+    found = {name: settings[name] for name in ("policy", "arms", "direction", "mode")}
+    for change in changes:
+        body = body_of(change)
+        if change.kind == "add_arm":
+            found["arms"].append(body["arm"])
+        found["mode"] = {"finish": "finished", "archive": "archived"}.get(change.kind, body.get("mode", found["mode"]))
+    return found
 
 
 @writing
@@ -363,42 +379,38 @@ def write_something(database: Database) -> None:
 
 @reading
 def last_of_units(
-    database: Database, experiment: int, units: Sequence[str], since: float | None
+    database: Database, experiment: int, units: Sequence[str], window: float | None
 ) -> list[str | Problem]:
-    """The id of each unit's last decision, ``since`` seconds ago at most; two of the same time are refused."""
-    found: dict[str, list[tuple[float, str]]] = {}
-    rows = database._ask_rows(
-        "SELECT d.unit, d.decided_at, d.id FROM r CROSS JOIN live_decision d WHERE d.unit = r.unit AND d.experiment = ?"
-        f" AND (CAST(? AS DOUBLE PRECISION) IS NULL OR d.decided_at >= {database.now} - ?)",
-        {"unit": "text"},
-        [(unit,) for unit in units],
+    """The id of each unit's last decision, shown within ``window`` seconds; two of the same time are refused.
+
+    One that was deferred was shown when it was activated; one that was not is the last only where none was shown.
+    """
+    return [last_of_unit(database, experiment, unit, math.inf if window is None else window) for unit in units]
+
+
+def last_of_unit(database: Database, experiment: int, unit: str, window: float) -> str | Problem:
+    """The id of a unit's last decision, or why there is none."""
+    rows = database._ask(
+        f"SELECT {START}, d.decided_at, d.id, {database.now} FROM live_decision d"
+        " LEFT JOIN live_activation a ON a.decision = d.number"
+        " WHERE d.experiment = ? AND d.unit = ? ORDER BY d.decided_at DESC LIMIT ?",
         experiment,
-        since,
-        since,
+        unit,
+        RECENT,
     )
-    for unit, at, id_ in rows:
-        found.setdefault(unit, []).append((at, id_))
-    served = database._ask_rows(
-        "SELECT f.unit, max(f.at) FROM r CROSS JOIN serve_forced f WHERE f.unit = r.unit AND f.experiment = ?"
-        " GROUP BY f.unit",
-        {"unit": "text"},
-        [(unit,) for unit in units],
-        experiment,
-    )
-    for unit, at in served:
-        if at > max((time for time, _ in found.get(unit, [])), default=-math.inf):
-            found[unit] = [(at, "")]
-    answers: list[str | Problem] = []
-    for unit in units:
-        newest = sorted(found.get(unit, []), reverse=True)[:2]
-        if not newest:
-            answers.append(Problem(HTTPStatus.NOT_FOUND, f"There is no decision of the unit {brief(unit)} in time."))
-        elif len(newest) == 2 and newest[0][0] == newest[1][0]:
-            sentence = f"The unit {brief(unit)} has two decisions of the same time: name the decision."
-            answers.append(Problem(HTTPStatus.CONFLICT, sentence))
-        elif not newest[0][1]:
-            sentence = f"The unit {brief(unit)} was last served by force, which nothing is learned of."
-            answers.append(Problem(HTTPStatus.CONFLICT, sentence))
-        else:
-            answers.append(newest[0][1])
-    return answers
+    found = [
+        (shown is not None, made if shown is None else shown, id_)
+        for shown, made, id_, now in rows
+        if now - (made if shown is None else shown) <= window
+    ]
+    ((forced,),) = database._ask("SELECT max(at) FROM serve_forced WHERE experiment = ? AND unit = ?", experiment, unit)
+    newest = sorted(found, reverse=True)[:2]
+    if forced is not None and forced > max((time for _, time, _ in newest), default=-math.inf):
+        sentence = f"The unit {brief(unit)} was last served by force, which nothing is learned of."
+        return Problem(HTTPStatus.CONFLICT, sentence)
+    if not newest:
+        return Problem(HTTPStatus.NOT_FOUND, f"There is no decision of the unit {brief(unit)} in time.")
+    if len(newest) == 2 and newest[0][:2] == newest[1][:2]:
+        sentence = f"The unit {brief(unit)} has two decisions of the same time: name the decision."
+        return Problem(HTTPStatus.CONFLICT, sentence)
+    return newest[0][2]

@@ -70,7 +70,7 @@ class ChangeRequest(StrictShape):
 
     floor: float | None = None
     holdout: float | None = None
-    control: str | None = None
+    control: str | Annotated[int, Field(ge=0)] | None = None
     burn_in: int | None = None
     new_arm_share: float | None = None
     mode: Literal["live", "shadow"] | None = None
