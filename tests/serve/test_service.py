@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
 from types import SimpleNamespace
 from urllib.parse import quote
 
@@ -136,6 +137,28 @@ def test_every_route_is_in_the_matrix_of_scopes(service):
             assert set(operation["responses"]) <= {"200", "201", "default"}
     assert document["paths"]["/healthz"]["get"]["security"] == []
     assert str(limits.BODY) in document["info"]["description"]
+
+
+def test_the_board_is_for_tokens_that_may_read_and_of_their_experiment(service):
+    for kind in (*service.tokens, "malformed", ""):
+        scope, _, only = kind.partition(" of ")
+        for name in (None, "checkout", "other", "nobody"):
+            address = "/ui/" if name is None else f"/ui/experiments/{name}"
+            service.client.cookies.clear()
+            service.client.cookies.set("bandstrap_board", service.tokens.get(kind, kind), path="/ui")
+            if scope not in SCOPES:
+                expected = 401
+            elif scope not in (READER, "admin") or (only and name not in (None, only)):
+                expected = 403
+            else:
+                expected = 404 if name == "nobody" else 200
+            page = service.client.get(address)
+            assert page.status_code == expected, (kind, address)
+            if name is None and expected == 200:
+                assert ("/ui/experiments/other" in page.text) is not bool(only)
+            service.client.cookies.clear()
+            bearer = {"Authorization": f"Bearer {service.tokens.get(kind, kind) or 'x'}"}
+            assert service.client.get(address, headers=bearer).status_code == 401  # only its cookie opens the board
 
 
 def test_what_is_no_token_opens_nothing(service):
@@ -630,6 +653,42 @@ def test_the_board_escapes_names_and_asks_for_a_token(service):
         assert "&lt;script&gt;alert" in text
         assert text.count("<script") == 1
     assert service.client.get("/ui/experiments/nobody").status_code == 404
+
+
+def test_no_name_of_whatever_kind_is_code_on_a_page(service):
+    """Of experiments, arms, units, keys, authors, fields of contexts and their levels."""
+    attacks = ["<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "\"'><svg onload=alert(3)>"]
+    field, level, other = attacks
+    policy = ShareUCB(contexts={field: [level, other], other: {"kind": "number"}})
+    settings = {"arms": attacks, "control": other, "holdout": 0.3, "seed": 1, "refresh": 0, "actor": attacks[0]}
+    with live.create(service.target, attacks[1], policy=policy, **settings) as experiment:
+        contexts = [{field: [level, other][i % 2], other: i} for i in range(60)]
+        names = [f"{attacks[i % 3]} {i}" for i in range(60)]
+        made = experiment.decide_many(names, keys=names, contexts=contexts)
+        experiment.reward_many([(each.id, i % 2, attacks[i % 3]) for i, each in enumerate(made)])
+        experiment.void(made[0].id, actor=attacks[1])
+        experiment.pause(attacks[0], actor=attacks[2])
+        experiment.finish(attacks[1], actor=attacks[0])
+    forced = {"key": attacks[0], "unit": attacks[1], "arm": attacks[2], "forced": True}
+    path = quote(attacks[1], safe="")
+    assert ask(service, "POST", f"/experiments/{path}/imports", forced).json() == {"outcome": "forced"}
+    service.client.post("/ui/login", content=f"token={service.tokens['read']}", follow_redirects=False)
+    for address in ("/ui/", f"/ui/experiments/{path}", f"/ui/experiments/{quote(attacks[0], safe='')}"):
+        page = service.client.get(address)
+        assert page.status_code == (404 if address.endswith("script%3E") else 200)
+        assert html.escape(attacks[1]) in page.text or page.status_code == 404
+        assert not [name for _, given in tags(page.text) for name in given if name.startswith("on")]
+        assert [given["src"] for tag, given in tags(page.text) if tag == "script"] == ["/ui/board.js"]
+        assert all(given["src"].startswith("data:") for tag, given in tags(page.text) if tag == "img")
+
+
+def tags(page):
+    """The tags of a page, each with its attributes."""
+    found, parser = [], HTMLParser()
+    parser.handle_starttag = lambda tag, given: found.append((tag, dict(given)))
+    parser.handle_startendtag = parser.handle_starttag
+    parser.feed(page)
+    return found
 
 
 def test_the_board_shows_experiments_of_more_arms_than_a_readout_compares(service):
