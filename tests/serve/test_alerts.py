@@ -11,10 +11,12 @@ import pytest
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
+from bandstrap.live.database import writing
 from bandstrap.live.experiment import Experiment
-from bandstrap.serve.alerts import PAUSE, Alarm, Alert, find_alerts
+from bandstrap.live.store import Store
+from bandstrap.serve.alerts import PAUSE, Alert, check_address, find_alerts, tell
 from bandstrap.serve.app import make_app
-from bandstrap.serve.hub import Hub, ServiceOptions, entropy_of
+from bandstrap.serve.hub import Hub, ServiceOptions, entropy_of, prepare
 from serve.serving import serving
 
 ALERT = Alert("checkout", "entropy_collapse", "A sentence.", 1.0)
@@ -83,28 +85,39 @@ def test_a_verdict_and_traffic_that_depends_on_the_arm_are_told(tmp_path):
         assert [alert.kind for alert in alerts] == ["sample_ratio_mismatch"]
 
 
-def test_an_alert_is_posted_once_a_day_and_again_if_it_was_not_delivered(post_box):
+@pytest.fixture
+def base(tmp_path):
+    """A database that a service has used."""
+    with Store.open(tmp_path / "shop.db", create=True) as store:
+        prepare(store)
+        yield store
+
+
+def test_an_alert_is_posted_once_a_day_and_again_if_it_was_not_delivered(post_box, base, tmp_path):
     address, posted, statuses = post_box
-    now = [0.0]
-    alarm = Alarm(address, clock=lambda: now[0])
     statuses += [500]
-    assert [alarm.tell(ALERT) for _ in range(3)] == [False, True, False]
-    now[0] = PAUSE - 1
-    assert not alarm.tell(ALERT)
-    assert alarm.tell(ALERT._replace(experiment="other"))
-    now[0] = PAUSE
-    assert alarm.tell(ALERT)
+    assert [tell(base, address, ALERT) for _ in range(3)] == [False, True, False]
+    with Store.open(tmp_path / "shop.db") as other:  # of another worker, or after a start
+        assert not tell(other, address, ALERT)
+        assert tell(other, address, ALERT._replace(experiment="other"))
+    grow_older(base, PAUSE)
+    assert tell(base, address, ALERT)
     assert [one["experiment"] for one in posted] == ["checkout", "checkout", "other", "checkout"]
     assert posted[0] == {"experiment": "checkout", "kind": "entropy_collapse", "sentence": "A sentence.", "at": 1.0}
 
 
-def test_an_address_that_nobody_has_is_told_without_its_secrets(caplog):
-    assert not Alarm("http://user:password@127.0.0.1:1/secret").tell(ALERT)
+@writing
+def grow_older(base, seconds):
+    base._ask("UPDATE serve_alert SET at = at - ?", seconds)
+
+
+def test_an_address_that_nobody_has_is_told_without_its_secrets(caplog, base):
+    assert not tell(base, "http://user:password@127.0.0.1:1/secret", ALERT)
     assert "could not be posted" in caplog.text
     assert "secret" not in caplog.text
     for wrong in ("ftp://host/x", "file:///etc/passwd", "nothing", "http://"):
         with pytest.raises(InvalidInput, match="'alert_url'"):
-            Alarm(wrong)
+            check_address(wrong)
 
 
 def test_an_experiment_that_fails_keeps_no_chore_of_others_from_being_done(tmp_path, monkeypatch, caplog):

@@ -68,7 +68,7 @@ def serve(
     from bandstrap.live.database import TIMEOUT
     from bandstrap.live.settings import check_duration
     from bandstrap.live.store import Store, is_server
-    from bandstrap.serve.alerts import Alarm
+    from bandstrap.serve.alerts import check_address
     from bandstrap.serve.hub import ServiceOptions
 
     check_count(workers, "workers", "bandstrap serve")
@@ -86,7 +86,7 @@ def serve(
         privacy_key=None if privacy_key is None else read_secret(privacy_key),
     )
     if alert_url is not None:
-        Alarm(alert_url)  # which refuses what is no address
+        check_address(alert_url)
     with (
         listening(host, port, "bandstrap serve") as (bound, address),
         shared_metrics(workers),

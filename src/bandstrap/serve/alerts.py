@@ -1,21 +1,24 @@
 """Alerts: what people should be told of at once, posted to an address, each kind at most once a day.
 
-They are looked for every minute in the same readout that the board shows; none is a test of its own.
+They are looked for every minute in the same readout that the board shows; none is a test of its own. The database keeps
+what was posted: processes that share it post an alert once, also one that is started anew.
 """
+# ruff: noqa: S608 - statements are put together from parts of this package; whatever comes from outside is a parameter
 
 from __future__ import annotations
 
 import json
 import logging
 import math
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from http.client import HTTPException
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from bandstrap.errors import requirement
 from bandstrap.evidence import Readout
+from bandstrap.live.database import Database, writing
 from bandstrap.live.status import Status
 
 LOG = logging.getLogger("bandstrap.serve")
@@ -28,6 +31,13 @@ TIMEOUT = 10.0
 FEWEST = 100
 # Entropy of the weights, of that of even ones, below which hardly anything else is served.
 COLLAPSED = 0.1
+
+TABLE = """CREATE TABLE IF NOT EXISTS serve_alert (
+    experiment TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    at DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (experiment, kind)
+)"""
 
 
 class Alert(NamedTuple):
@@ -70,41 +80,44 @@ def find_alerts(status: Status, readout: Readout | None, entropy: float | None, 
         yield alert(f"verdict {readout.word} {readout.arm}", readout.sentence)
 
 
-class Alarm:
-    """Posts alerts; one that could not be delivered is posted again at the next look.
+def check_address(address: str) -> None:
+    """Refuse what alerts cannot be posted to."""
+    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+        raise requirement("alert_url", "bandstrap serve", "an address that begins with http:// or https://", "another")
 
-    Parameters
-    ----------
-    address
-        Where to: ``http://`` or ``https://``.
-    clock
-        Seconds, for tests.
-    """
 
-    def __init__(self, address: str, clock: Callable[[], float] = time.monotonic) -> None:
-        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-            raise requirement(
-                "alert_url", "bandstrap serve", "an address that begins with http:// or https://", "another"
-            )
-        self._address, self._clock = address, clock
-        self._told: dict[tuple[str, str], float] = {}
+def tell(database: Database, address: str, alert: Alert) -> bool:
+    """Post an alert, unless its like was posted within a day; whether it was. What fails is posted at the next look."""
+    if not claim(database, alert):
+        return False
+    body = alert._asdict() | {"kind": alert.kind.partition(" ")[0]}
+    request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+        address, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
+            return True
+    except (OSError, HTTPException) as error:  # the address may hold a secret, which is not logged
+        LOG.warning("An alert (%s of %r) could not be posted: %s", alert.kind, alert.experiment, type(error).__name__)
+        give_back(database, alert)
+        return False
 
-    def tell(self, alert: Alert) -> bool:
-        """Post an alert, unless its like was posted within a day; whether it was."""
-        name, now = (alert.experiment, alert.kind), self._clock()
-        if now - self._told.get(name, -math.inf) < PAUSE:
-            return False
-        body = alert._asdict() | {"kind": alert.kind.partition(" ")[0]}
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-            self._address, json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
-                pass
-        except OSError as error:  # the address may hold a secret, which is not logged
-            LOG.warning(
-                "An alert (%s of %r) could not be posted: %s", alert.kind, alert.experiment, type(error).__name__
-            )
-            return False
-        self._told[name] = now
-        return True
+
+@writing
+def claim(database: Database, alert: Alert) -> bool:
+    """Note that an alert is posted now, unless its like was within a day; whether it was noted."""
+    rows = database._ask(
+        f"INSERT INTO serve_alert (experiment, kind, at) VALUES (?, ?, {database.now})"
+        " ON CONFLICT (experiment, kind) DO UPDATE SET at = excluded.at WHERE serve_alert.at <= excluded.at - ?"
+        " RETURNING at",
+        alert.experiment,
+        alert.kind,
+        PAUSE,
+    )
+    return bool(rows)
+
+
+@writing
+def give_back(database: Database, alert: Alert) -> None:
+    """Let an alert be posted again."""
+    database._ask("DELETE FROM serve_alert WHERE experiment = ? AND kind = ?", alert.experiment, alert.kind)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bandstrap.errors import InvalidInput
 from bandstrap.live import StoreError
 from bandstrap.live.erasure import erase_before, erase_forced
-from bandstrap.serve.alerts import EVERY, Alarm, find_alerts
+from bandstrap.serve.alerts import EVERY, check_address, find_alerts, tell
 
 if TYPE_CHECKING:
     from bandstrap.serve.hub import Hub
@@ -25,10 +25,11 @@ class Chores:
 
     def __init__(self, hub: Hub) -> None:
         self._hub, self._end = hub, threading.Event()
-        url = hub.options.alert_url
-        self._alarm = None if url is None else Alarm(url)
+        self._address = hub.options.alert_url
+        if self._address is not None:
+            check_address(self._address)
         self._thread = threading.Thread(target=self._work, name="chores", daemon=True)
-        if self._alarm is not None or hub.options.retain is not None:
+        if self._address is not None or hub.options.retain is not None:
             self._thread.start()
 
     def close(self) -> None:
@@ -63,9 +64,9 @@ class Chores:
 
     def _look(self, name: str) -> None:
         """Post the alerts of an experiment."""
-        if self._alarm is not None and not self._end.is_set():
+        if self._address is not None and not self._end.is_set():
             for alert in find_alerts(*self._hub.told(name), time.time()):
-                self._alarm.tell(alert)
+                tell(self._hub.store, self._address, alert)
 
 
 @contextlib.contextmanager

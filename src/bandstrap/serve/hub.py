@@ -29,7 +29,7 @@ from bandstrap.live.rows import Change
 from bandstrap.live.settle import START
 from bandstrap.live.status import Status
 from bandstrap.live.store import Store, is_server
-from bandstrap.serve import forced, limits
+from bandstrap.serve import alerts, forced, limits
 from bandstrap.serve.access import Access
 from bandstrap.serve.chores import Chores
 from bandstrap.serve.desk import Desk
@@ -362,7 +362,7 @@ def public(definition: str, changes: Sequence[Change]) -> dict[str, Any]:
 @writing
 def prepare(database: Database) -> None:
     """Make what the service needs beside the tables of live experiments."""
-    for statement in (TABLE, WRITTEN, forced.TABLE, forced.INDEX):
+    for statement in (TABLE, WRITTEN, alerts.TABLE, forced.TABLE, forced.INDEX):
         database._ask(statement)
     database._ask(
         "CREATE INDEX IF NOT EXISTS serve_unit ON live_decision (experiment, unit, decided_at) WHERE unit IS NOT NULL"
