@@ -54,6 +54,15 @@ def test_norms_of_discrete_laws_that_are_known(name):
     assert orlicz_norm(law, beta, centred=centred) == pytest.approx(norm, rel=1e-12)
 
 
+@pytest.mark.parametrize("values", [[0, 1.5], [-10, 0, 10], [0, 1, 1, 100], [0.25, 0.5, 7]], ids=str)
+def test_norms_of_listed_values_wherever_they_lie(values):
+    # Off the whole numbers, and beyond values that have no probability: found only if they are read off the list.
+    atoms, counts = np.unique(values, return_counts=True)
+    law = stats.rv_discrete(values=(atoms, counts / counts.sum()))(loc=3)
+    for beta in (0.5, 2):
+        assert orlicz_norm(law, beta) == pytest.approx(sample_orlicz_norm(values, beta), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("law", "beta"),
     [

@@ -160,6 +160,14 @@ def test_divergence_at_the_best_mean_is_not_the_infimum_for_coins():
     assert symmetric_divergence(stats.binom(10, 0.5), 5.25) == pytest.approx(by_hand)
 
 
+def test_divergence_where_whole_numbers_are_left_out():
+    # 0, 1, 3 and 4: mirrored at 3 only 3 stays, at 3.5 it changes places with 4, at 4 only 4 stays.
+    law = stats.rv_discrete(values=([0, 1, 3, 4], [0.1, 0.4, 0.4, 0.1]))()
+    changed = 0.5 * LOG_2 + 0.4 * math.log(0.8 / 0.5) + 0.1 * math.log(0.2 / 0.5)
+    by_hand = [0.6 * LOG_2, changed, 0.9 * LOG_2, LOG_2]
+    assert symmetric_divergence(law, [2.1, 3.2, 3.5, 4.0]) == pytest.approx(by_hand)
+
+
 @pytest.mark.parametrize("law", UNIT)
 def test_divergences_of_laws_by_quadrature(law):
     density = UNIT[law].pdf
@@ -348,6 +356,16 @@ def test_rates_of_samples_constants_and_means_that_are_not_below():
     assert symmetric_rate(stats.uniform(-2, 1), 0.0) < LOG_2
     scaled = symmetric_rate(1e-200 * sample[:100], 1e-200)
     assert scaled == pytest.approx(symmetric_rate(sample[:100], 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("values", [[0, 1.5], [-10, 0, 10], [0, 1, 1, 100], [0.25, 0.5, 7]], ids=str)
+def test_rates_of_listed_values_wherever_they_lie(values):
+    # A sample of them has the same rate. Read off whole numbers up to the first gap, most rates were near log 2.
+    atoms, counts = np.unique(values, return_counts=True)
+    law = stats.rv_discrete(values=(atoms, counts / counts.sum()))(loc=-2)
+    for gap in (0.1, 1.0, 20.0):
+        best = np.mean(values) - 2 + gap
+        assert symmetric_rate(law, best) == pytest.approx(symmetric_rate(np.array(values) - 2.0, best), rel=1e-9)
 
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6, 1e-9])
@@ -648,5 +666,9 @@ def test_refusals_of_the_rates():
         InvalidInput, match="'law' parameter of symmetric_divergence must be a distribution with a mean"
     ):
         symmetric_divergence(stats.cauchy(), 1)
+    for values in ([0, 1.5], [0, 10_000_000]):
+        law = stats.rv_discrete(values=(values, [0.5, 0.5]))()
+        with pytest.raises(InvalidInput, match=r"'law' parameter of .* must be a discrete .* of step 1"):
+            symmetric_divergence(law, 6e6)
     with pytest.raises(InvalidInput, match="'mean' parameter of symmetric_divergence must be above the mean"):
         symmetric_divergence(stats.norm(), 0)

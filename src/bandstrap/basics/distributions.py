@@ -39,6 +39,7 @@ class KnownLaw(Law, Protocol):
     asks has looked whether it is there.
     """
 
+    dist: Any
     args: tuple[Any, ...]
     kwds: dict[str, Any]
 

@@ -86,7 +86,7 @@ def _norm(law: KnownLaw, exponent: float, is_centred: bool) -> float:
         for sign, end in ((-1, low), (1, high)):
             if math.isinf(end) and _tail_exponent(log_density, middle, sign * spread * DOUBLING) < exponent:
                 return math.inf
-        points, log_weights = lattice_atoms(law, "orlicz_norm") if is_discrete else nodes(law, centre)
+        points, log_weights = discrete_atoms(law, "orlicz_norm") if is_discrete else nodes(law, centre)
     points, log_weights = of_sum_one(points, log_weights)
     return _smallest_scale(np.abs(points - centre), log_weights, exponent)
 
@@ -230,12 +230,14 @@ def nodes(law: KnownLaw, *between: float, beyond: bool = True) -> tuple[Floats, 
     return points, log_weights.ravel() + law.logpdf(points)
 
 
-def lattice_atoms(law: KnownLaw, owner: str) -> tuple[Floats, Floats]:
-    """Atoms and log probabilities of a discrete distribution."""
+def discrete_atoms(law: KnownLaw, owner: str) -> tuple[Floats, Floats]:
+    """Atoms and log probabilities of a discrete distribution: those that it lists, or those in steps of 1 that matter."""
+    low, high = law.support()
+    if hasattr(law.dist, "xk"):  # made from values and their probabilities; values may lie anywhere
+        return law.dist.xk + (low - law.dist.a), np.log(law.dist.pk)
     middle, spread = middle_and_spread(law)
     steps = spread * DOUBLING
     reach = [float(steps[np.argmax(-law.logpmf(middle + sign * steps) >= DEEPEST)]) for sign in (-1, 1)]
-    low, high = law.support()
     first, last = max(low, middle - reach[0]), min(high, middle + reach[1])
     if last - first > MOST_ATOMS:
         rule = f"a distribution of at most {MOST_ATOMS} atoms that matter"

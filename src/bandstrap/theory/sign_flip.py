@@ -24,7 +24,7 @@ from bandstrap.basics.arrays import Floats
 from bandstrap.basics.distributions import KnownLaw, Law
 from bandstrap.bounds.bound import FloatOrArray, as_number
 from bandstrap.errors import check_choice, check_number, check_numbers, check_sample, is_number, requirement
-from bandstrap.theory.orlicz import check_law, lattice_atoms, middle_and_spread, nodes, of_sum_one
+from bandstrap.theory.orlicz import MOST_ATOMS, check_law, discrete_atoms, middle_and_spread, nodes, of_sum_one
 from bandstrap.theory.regret_bounds import check_problem
 from bandstrap.theory.studentized import most_regret
 
@@ -116,7 +116,7 @@ def _atoms(law: Law | ArrayLike, centre: float, owner: str) -> Atoms:
             mean = float(known.mean())
             if not math.isfinite(mean):
                 raise requirement("law", owner, "a distribution with a mean", "one without")
-            points, log_weights = lattice_atoms(known, owner) if hasattr(law, "pmf") else nodes(known, centre)
+            points, log_weights = discrete_atoms(known, owner) if hasattr(law, "pmf") else nodes(known, centre)
             points, log_weights = of_sum_one(points, log_weights)
         weights = np.exp(log_weights)
     # In a unit that is a power of two no difference overflows, and none is rounded that would not be anyway.
@@ -237,13 +237,18 @@ def _least_on_lattice(law: KnownLaw, mean: float, owner: str) -> float:
     """The infimum for a discrete distribution: but for centres midway between atoms nothing is shared with the
     mirrored distribution.
     """
-    points, log_weights = of_sum_one(*lattice_atoms(law, owner))
-    weights = np.exp(log_weights)
-    n = points.size
+    points, log_weights = of_sum_one(*discrete_atoms(law, owner))
+    places = np.rint(points - points[0])
+    if places[-1] > MOST_ATOMS or not np.allclose(points - points[0], places, rtol=0, atol=1e-9):
+        rule = f"a discrete distribution with values on a lattice of step 1, at most {MOST_ATOMS} apart"
+        raise requirement("law", owner, rule, f"values from {points[0]:g} to {points[-1]:g}")
+    weights = np.bincount(places.astype(np.int64), np.exp(log_weights))
+    n = weights.size
     least = math.log(2)
     for total in range(2 * n - 1):  # atoms i and total - i are mirrored onto each other
         if points[0] + total / 2 > mean:
             i = np.arange(max(0, total - n + 1), min(total, n - 1) + 1)
+            i = i[weights[i] > 0]
             shared = weights[i] @ np.log1p(weights[total - i] / weights[i])
             least = min(least, math.log(2) - float(shared))
     return least
