@@ -94,7 +94,7 @@ def upper(rng, *shape):
 
 def solved_contexts(rng):
     """Disjoint, shared and hybrid models, of which an arm or all are solved."""
-    for size, d, p in ((1, 1, 0), (4, 4, 0), (4, 0, 2), (4, 4, 2)):
+    for size, d, p in ((1, 1, 0), (9, 9, 0), (5, 0, 2), (6, 6, 2)):
         n_arms, m = 3, p * size
         for first, last in ((0, n_arms), (1, 2)):
             yield (

@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.engine.compiler.kernel import compiled_body, jitable
+from bandstrap.engine.compiler.kernel import compiled_body, inlined, jitable
 
 
 def solve(
@@ -70,8 +70,8 @@ def solve_in_loops(
     first: int,
     last: int,
 ) -> None:
-    """:func:`solve` in loops, because NumPy's temporary arrays cost more than the sums; arms are the inner loop."""
-    d, size, n_targets = own.shape[1], x.size, dots.shape[1]
+    """:func:`solve` in loops, because NumPy's temporary arrays cost more than the sums."""
+    d, size = own.shape[1], x.size
     for k in range(first, last):
         row, code, products = solved[k], codes[k], dots[k]
         for j in range(d):
@@ -80,22 +80,45 @@ def solve_in_loops(
             part = row[d + p * size :]
             for j in range(size):
                 part[j] = code[p] * x[j]
-        for t in range(n_targets):
+        for t in range(products.size):
             products[t] = 0.0
-        leverages[k] = 0.0
-    for j in range(d + common.shape[0]):
-        for k in range(first, last):
-            tail, products = solved[k, j:], dots[k]
-            if j < d:
-                line, target = own[k, j, j:], own_targets[k, j]
-            else:
-                line, target = common[j - d, j - d :], common_targets[j - d]
-            u = tail[0] / line[0]
-            leverages[k] += u * u
-            for t in range(n_targets):
-                products[t] += u * target[t]
-            for i in range(1, tail.size):
-                tail[i] -= u * line[i]
+        length = eliminate(own[k], own_targets[k], row, products, 0.0)
+        leverages[k] = eliminate(common, common_targets, row[d:], products, length)
+
+
+@inlined
+def eliminate(triangle: Floats, targets: Floats, row: Floats, products: Floats, length: float) -> float:
+    """Solve for the ``u`` of a triangle, add them to the products, and return ``length + |u|^2``.
+
+    Four columns at a time: the same sums in the same order, but the row is read and written a quarter as often.
+    """
+    n_fours = triangle.shape[0] // 4
+    for four in range(n_fours):
+        j = 4 * four
+        a, b, c, d, tail = triangle[j, j:], triangle[j + 1, j:], triangle[j + 2, j:], triangle[j + 3, j:], row[j:]
+        u = tail[0] / a[0]
+        tail[1] -= u * a[1]
+        v = tail[1] / b[1]
+        tail[2] = tail[2] - u * a[2] - v * b[2]
+        w = tail[2] / c[2]
+        tail[3] = tail[3] - u * a[3] - v * b[3] - w * c[3]
+        z = tail[3] / d[3]
+        length = length + u * u + v * v + w * w + z * z
+        for t in range(products.size):
+            first_two = products[t] + u * targets[j, t] + v * targets[j + 1, t]
+            products[t] = first_two + w * targets[j + 2, t] + z * targets[j + 3, t]
+        rest, a, b, c, d = tail[4:], a[4:], b[4:], c[4:], d[4:]  # of a loop from 0 the compiler makes vectors
+        for i in range(rest.size):
+            rest[i] = rest[i] - u * a[i] - v * b[i] - w * c[i] - z * d[i]
+    for j in range(4 * n_fours, triangle.shape[0]):
+        u = row[j] / triangle[j, j]
+        length += u * u
+        for t in range(products.size):
+            products[t] += u * targets[j, t]
+        rest, a = row[j + 1 :], triangle[j, j + 1 :]
+        for i in range(rest.size):
+            rest[i] -= u * a[i]
+    return length
 
 
 def rotate(triangle: Floats, targets: Floats, row: Floats, values: Floats, start: int) -> None:
