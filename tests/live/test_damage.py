@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import psycopg
 import pytest
+from scipy import stats
 
 from bandstrap import live
 from bandstrap.errors import InvalidInput
@@ -38,8 +39,16 @@ REWARDED = """
 SELECT decision FROM live_reward GROUP BY decision HAVING count(*) = 1 AND decision IN (SELECT decision FROM live_learned)
 LIMIT 1
 """
-# Of 1000 flips in bytes that are not zero, so many may be of these columns; more would be another column.
-AT_MOST = 50
+# The part of flips in bytes that are not zero that may hit one of these columns. More are seen by chance once in a million.
+AT_MOST, ERROR = 0.05, 1e-6
+
+
+@pytest.fixture(autouse=True)
+def drawn_alike(monkeypatch):
+    """Ids and identities are the same in each run, so that the same bytes are damaged."""
+    rng = random.Random(0)  # noqa: S311 - not secret
+    monkeypatch.setattr("bandstrap.live.experiment.new_key", lambda: rng.randbytes(16).hex())
+    monkeypatch.setattr("bandstrap.live.chain.secrets.token_hex", lambda n: rng.randbytes(n).hex())
 
 
 def sealed(path, **options):
@@ -139,7 +148,7 @@ def test_a_flipped_bit_changes_nothing_or_is_told(tmp_path, n, seed):
             unseen.append(differing(before, after))
     assert n_seen > n / 2
     assert set().union(*unseen) <= NOT_COVERED
-    assert 1000 * sum(bool(columns) for columns in unseen) <= AT_MOST * n
+    assert sum(bool(columns) for columns in unseen) <= stats.binom.isf(ERROR, n, AT_MOST)
 
 
 def test_no_door_raises_what_is_no_sentence(tmp_path):

@@ -502,7 +502,7 @@ class Experiment:
         try:
             return self._labelled(row)
         except (ValueError, TypeError, IndexError):
-            raise damaged(row) from None
+            raise damaged(row.id) from None
 
     def _labelled(self, row: DecisionRow) -> Decision:
         state = self._state or self._catch_up()

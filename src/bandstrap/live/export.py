@@ -166,7 +166,7 @@ def row_of(decision: DecisionRow, outcome: DecisionOutcome, arms: Sequence[str],
         if policy is not None and context is not None:
             context = [policy.read_context(context, "export").tolist()]
     except (ValueError, TypeError, IndexError):
-        raise damaged(decision) from None
+        raise damaged(decision.id) from None
     return ExportRow(
         time=decision.decided_at,
         decision=decision.id,
@@ -233,15 +233,7 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
         try:
             rest = iter(rows)
             while batch := list(itertools.islice(rest, BATCH)):
-                found: dict[str, Any] = dict(zip(ExportRow._fields, map(list, zip(*batch, strict=True)), strict=True))
-                for name in ("time", "activated"):
-                    found[name] = [None if seconds is None else round(seconds * 1e6) for seconds in found[name]]
-                # Each list is converted once, however many rows it is that of.
-                lists = {id(weights): weights for weights in found["weights"]}
-                place = {key: i for i, key in enumerate(lists)}
-                distinct = polars.Series(list(lists.values()), dtype=schema["weights"])
-                found["weights"] = distinct.gather([place[id(weights)] for weights in found["weights"]])
-                yield polars.DataFrame(found, schema=schema)
+                yield frame_of(batch, schema)
         except Exception as error:
             failures.append(error)
             raise
@@ -251,6 +243,28 @@ def write_log(path: Path, rows: Iterable[ExportRow], about: ExportMetadata) -> N
     except Exception:
         if failures:  # to read the rows, which is no failure of the file: not as whole_file has it
             raise failures[0] from None
+        raise
+
+
+def frame_of(rows: Sequence[ExportRow], schema: polars.Schema) -> polars.DataFrame:
+    """Rows as a frame; the first that no type fits, because its bytes were changed, is refused by name."""
+    import polars
+
+    found: dict[str, Any] = dict(zip(ExportRow._fields, map(list, zip(*rows, strict=True)), strict=True))
+    try:
+        for name in ("time", "activated"):
+            found[name] = [None if seconds is None else round(seconds * 1e6) for seconds in found[name]]
+        # Each list is converted once, however many rows it is that of.
+        lists = {id(weights): weights for weights in found["weights"]}
+        place = {key: i for i, key in enumerate(lists)}
+        distinct = polars.Series(list(lists.values()), dtype=schema["weights"])
+        found["weights"] = distinct.gather([place[id(weights)] for weights in found["weights"]])
+        return polars.DataFrame(found, schema=schema)
+    except (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError):
+        if len(rows) == 1:
+            raise damaged(rows[0].decision) from None
+        for row in rows:
+            frame_of([row], schema)
         raise
 
 

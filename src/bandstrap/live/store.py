@@ -848,6 +848,6 @@ def by_key(rows: Iterable[R], key: Callable[[R], Key]) -> dict[Key, R]:
     return {key: found[key] for key in sorted(found)}
 
 
-def damaged(decision: DecisionRow) -> StoreError:
-    """The refusal of a stored decision that nobody can have written so."""
-    return StoreError(f"The stored decision {decision.id} is damaged: it cannot be read.")
+def damaged(decision: str) -> StoreError:
+    """The refusal of a stored decision, given by its id, that nobody can have written so."""
+    return StoreError(f"The stored decision {decision} is damaged: it cannot be read.")
