@@ -24,7 +24,10 @@ NOT_COVERED = {
     ("live_decision", "decided_at"),
     ("live_decision", "version"),  # of the holdout, which is served the control at every version
     ("live_decision", "available"),  # where it makes no difference
+    ("live_decision", "deferred"),  # where it was activated, or never learned
     ("live_activation", "at"),
+    ("live_reward", "id"),
+    ("live_reward", "decision"),  # of a reward that was not learned
     ("live_reward", "key"),
     ("live_reward", "value"),
     ("live_reward", "received_at"),
@@ -78,10 +81,13 @@ def content(path):
     found = {}
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
         connection.text_factory = bytes
-        for (table,) in connection.execute("SELECT tbl_name FROM sqlite_master WHERE type = 'table'").fetchall():
+        # As SQLite names them, which is written three times in the file, and read once.
+        for _, table, kind, *_ in connection.execute("PRAGMA table_list").fetchall():
+            if kind != b"table" or table.startswith(b"sqlite_"):
+                continue
             cursor = connection.execute(f"SELECT * FROM {table.decode()} NOT INDEXED")  # noqa: S608
-            names = [column for column, *_ in cursor.description]
-            found[table.decode()] = names, sorted(cursor.fetchall(), key=repr)
+            names = [column.lower() for column, *_ in cursor.description]
+            found[table.decode().lower()] = names, sorted(cursor.fetchall(), key=repr)
     return found
 
 
@@ -252,3 +258,20 @@ def test_the_command_line_tells_of_damage_in_a_sentence(tmp_path):
     assert done.returncode in (1, 2)
     assert "Traceback" not in done.stdout + done.stderr
     assert "damaged" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("UPDATE live_void SET decision = 1", "is void"),
+        ("DELETE FROM live_void", "in the log alone"),
+        ("UPDATE live_experiment SET id = 9", "an experiment that is not there"),
+    ],
+)
+def test_edits_that_no_hash_covers_are_told(tmp_path, change, told):
+    path = tmp_path / "a.db"
+    sealed(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
+    with live.open(path, "checkout") as experiment:
+        assert told in str(experiment.replay(deep=True))

@@ -104,7 +104,7 @@ def replay(store: Store, row: ExperimentRow, *, deep: bool = False) -> Replay:
     checks itself first.
     """
     notes = Notes()
-    for sentence in store.faults() if deep else ():
+    for sentence in [*store.faults(), *orphans(store)] if deep else ():
         notes.add(sentence)
     try:
         return checked(store, row, notes)
@@ -167,6 +167,7 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
             if n_lost:
                 notes.add(f"{counted(n_lost, 'decision', 'decisions')} of version {version} cannot be found by number.")
         state.fold(entries, again)
+        check_voids(store, row.id, state, notes)
     except (StoreError, ValueError, LookupError, TypeError) as error:  # what follows a log that cannot be folded
         notes.add(f"The log cannot be folded beyond entry {state.version}: {error}")
     return Replay(n_replayed, len(groups), after.version, notes.count, notes.first, dict(builds), build)
@@ -178,6 +179,27 @@ def check_recount(found: Recount, there: Recount, notes: Notes) -> None:
         if n_found != n_there:
             name = {"learned": "entries of the log"}.get(what, what)
             notes.add(f"An index is damaged, or a row: {n_found} {name} were found of {n_there} that are stored.")
+
+
+def orphans(store: Store) -> Iterator[str]:
+    """Rows of experiments that are not there, in sentences: no index or reference of the database tells of them."""
+    for table in ("live_decision", "live_reward", "live_learned", "live_change", "live_void"):
+        belongs = "SELECT 1 FROM live_experiment e WHERE e.id = r.experiment"
+        ((n_rows,),) = store.ask(f"SELECT count(*) FROM {table} r WHERE NOT EXISTS ({belongs})")  # noqa: S608
+        if n_rows:
+            yield f"{counted(n_rows, 'row', 'rows')} of {table} belong to an experiment that is not there."
+
+
+def check_voids(store: Store, experiment: int, state: LiveState, notes: Notes) -> None:
+    """Compare the decisions that count as void with those that the log voids."""
+    stored = store.ask(
+        "SELECT d.id FROM live_void v JOIN live_decision d ON d.number = v.decision WHERE v.experiment = ? AND v.seq <= ?",
+        experiment,
+        state.version,
+    )
+    for id_ in sorted(state.voided ^ {id_ for (id_,) in stored}):
+        there = "is void in the log alone" if id_ in state.voided else "is void, and not in the log"
+        notes.add(f"Decision {id_} {there}.")
 
 
 def is_waiting(found: DecisionOutcome, settle: Settle) -> bool:
