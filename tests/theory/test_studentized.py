@@ -529,3 +529,16 @@ def test_the_proved_setting_borrows_nothing():
     for option in ("borrowed", "skew"):
         with pytest.raises(InvalidInput, match=f"'{option}' parameter of StudentizedUCB must be 0, or left out, where"):
             StudentizedUCB(proved=True, **{option: 0.5})
+
+
+def test_forced_pulls_that_outgrow_log_t_are_beyond_the_bound():
+    # Each of the forced pulls costs the whole gap; without them the bound holds, and nearly is an equation.
+    environment = Arms([stats.norm(100), stats.norm(0)])
+    policies = {"proved": StudentizedUCB(proved=True), "consistent": StudentizedUCB(consistent=True)}
+    result = simulate(policies, environment, horizon=2000, replications=400, seed=5, progress=False)
+    bound = studentized_regret_bound([100, 0], 1, 2000)
+    proved, consistent = result.mean[:, -1]
+    assert 0.9 * bound < proved - ERRORS * result.standard_error[0, -1]
+    assert proved - ERRORS * result.standard_error[0, -1] <= bound
+    assert consistent > 5 * bound
+    assert "not for ``consistent=True``" in studentized_regret_bound.__doc__

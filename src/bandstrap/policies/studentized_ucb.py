@@ -407,18 +407,19 @@ class StudentizedUCB(Policy[Label]):
 
     Notes
     -----
-    Proved, for ``proved=True``, normal rewards of unknown variances, equal or not, each learned before the next choice, and
-    any number of arms: expected regret is at most :func:`bandstrap.theory.studentized_regret_bound`, at every horizon, and
-    ``limsup R_T/log T`` is at most ``sum_i gap_i max(exploration, 2/log(1 + gap_i^2/sigma_i^2))`` (for the latter,
-    ``exploration`` from 0.08 to 2, ``caution`` of at least 1 and no ``crowd``), which no consistent policy can be below
-    unless the maximum is ``exploration``. In the former, ``crowd`` counts as a ``caution`` divided by
-    ``max(1, crowd * K)``. ``docs/theorem.md`` has the proof. For other rewards, such as 0 and 1, that setting may give the
-    best arm up and regret it in almost every round. Nothing is proved about the default, whose constants were chosen by
-    experiment.
+    Proved, for ``proved=True`` without ``consistent``, normal rewards of unknown variances, equal or not, each learned
+    before the next choice, and any number of arms: expected regret is at most
+    :func:`bandstrap.theory.studentized_regret_bound`, at every horizon, and ``limsup R_T/log T`` is at most
+    ``sum_i gap_i max(exploration, 2/log(1 + gap_i^2/sigma_i^2))`` (for the latter, ``exploration`` from 0.08 to 2,
+    ``caution`` of at least 1 and no ``crowd``), which no consistent policy can be below unless the maximum is
+    ``exploration``. In the former, ``crowd`` counts as a ``caution`` divided by ``max(1, crowd * K)``. ``docs/theorem.md``
+    has the proof. For other rewards, such as 0 and 1, that setting may give the best arm up and regret it in almost every
+    round. Nothing is proved about the default, whose constants were chosen by experiment.
 
     With ``consistent=True`` no best arm is given up. For sub-Gaussian rewards, whatever their scales, a worse arm is pulled
     at most ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The
-    price is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both.
+    price is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both. The bound and the
+    limit above do not hold for it: at large gaps it pulls more often.
 
     Randomized, an arm's index is its bound at a random level, as a draw of Thompson sampling is a quantile of the posterior
     at one; but without skewness it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below

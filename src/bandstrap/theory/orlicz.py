@@ -23,6 +23,13 @@ DEEPEST = 745.0
 MOST_ATOMS = 2_000_000
 # How far out tails are looked at, in spreads.
 DOUBLING = np.ldexp(1.0, np.arange(300))
+# A panel whose halves have another probability, by more than this, is halved, as often as this; unless so many are that
+# the density itself must be rounded.
+ROUGH = 1e-13
+MOST_HALVINGS = 60
+MOST_ROUGH = 400
+# How near an infinite density, in parts of where it is, nodes may lie; and in any case.
+NEAREST, LEAST = 2.0**-40, 2.0**-1000
 
 
 def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
@@ -47,10 +54,11 @@ def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
     Notes
     -----
     Expectations are sums over atoms: those of a discrete distribution, or the nodes of a tanh-sinh rule between
-    quantiles, and beyond them out to where the density ends or vanishes. Whether the norm is finite is read off the
-    logarithm of the density far out, which falls like ``-t^theta``; the norm is infinite if ``theta < beta``. Where
-    SciPy has no logarithm of the density but that of an underflowing number (``rice``), ``theta`` is known to about a
-    tenth, and a norm below which the expectation is infinite at once to a few hundredths.
+    quantiles, and beyond them out to where the density ends or vanishes, closer together where it jumps or bends.
+    Whether the norm is finite is read off the logarithm of the density far out, which falls like ``-t^theta``; the norm
+    is infinite if ``theta < beta``. Where SciPy has no logarithm of the density but that of an underflowing number
+    (``rice``), ``theta`` is known to about a tenth, and a norm below which the expectation is infinite at once to a few
+    hundredths.
 
     Examples
     --------
@@ -201,11 +209,14 @@ def of_sum_one(points: Floats, log_weights: Floats) -> tuple[Floats, Floats]:
     return points[matters], log_weights[matters] - logsumexp(log_weights[matters])
 
 
-def nodes(law: KnownLaw, *between: float, beyond: bool = True) -> tuple[Floats, Floats]:
+def nodes(
+    law: KnownLaw, *between: float, beyond: bool = True, values: Callable[[Floats], Floats] | None = None
+) -> tuple[Floats, Floats]:
     """Nodes and log weights of a quadrature rule for a continuous distribution, with panels that end at the points
-    ``between``.
+    ``between``, and are halved where the density jumps or bends; or bounded ``values``, if given.
 
-    Not ``beyond``, what lies outside quantiles of ``2^-50`` is left out, which no bounded function misses.
+    Where the density is infinite, doubles nearby are too few: what is there is put at that point. Not ``beyond``, what
+    lies outside quantiles of ``2^-50`` is left out, which no bounded function misses.
     """
     middle = float(law.median())
     low, high = law.support()
@@ -217,17 +228,55 @@ def nodes(law: KnownLaw, *between: float, beyond: bool = True) -> tuple[Floats, 
     for end in (law.ppf(small[-1]), law.isf(small[-1])) if beyond else ():
         tail = middle + (end - middle) * growth
         edges.append(tail[-law.logpdf(tail) < 1e13])
-    grid = np.unique(np.concatenate(edges))
+    grid = np.concatenate(edges)
+    peaks = np.unique(grid[law.logpdf(grid) == math.inf])
+    room = np.maximum(np.abs(peaks) * NEAREST, LEAST)
+    grid = np.unique(np.concatenate([grid, peaks - room, peaks + room]))
     grid = grid[np.isfinite(grid) & (grid >= low) & (grid <= high)]
-    # Tanh-sinh: y = left + width expit(pi sinh x), which forgives a density that is infinite at an end.
+    left, right = grid[:-1], grid[1:]
+    is_outside = (np.abs((left + right) / 2 - peaks[:, None]) >= room[:, None]).all(axis=0)
+    left, right = left[is_outside], right[is_outside]
+    points, log_weights = _halved(law, left, right, [np.ones_like, values] if values else [np.ones_like])
+    log_peaks = np.log(law.cdf(peaks + room) - law.cdf(peaks - room))
+    return np.concatenate([points, peaks]), np.concatenate([log_weights, log_peaks])
+
+
+def _halved(
+    law: KnownLaw, left: Floats, right: Floats, functions: list[Callable[[Floats], Floats]]
+) -> tuple[Floats, Floats]:
+    """Nodes and log weights of panels, halved until no expectation of a function moves by more than ``ROUGH`` in one."""
+    points, log_weights = _panels(law, left, right)
+    kept = []
+    for _ in range(MOST_HALVINGS):
+        centre = left + (right - left) / 2
+        left, right = np.concatenate([left, centre]), np.concatenate([centre, right])
+        points_of_halves, weights_of_halves = _panels(law, left, right)
+        is_rough = np.zeros(len(points), dtype=bool)
+        for function in functions:
+            whole = (np.exp(log_weights) * function(points)).sum(axis=1)
+            halves = (np.exp(weights_of_halves) * function(points_of_halves)).sum(axis=1)
+            is_rough |= np.abs(halves.reshape(2, -1).sum(axis=0) - whole) > ROUGH
+        if not 0 < is_rough.sum() <= MOST_ROUGH:
+            break
+        kept.append((points[~is_rough], log_weights[~is_rough]))
+        twice = np.tile(is_rough, 2)
+        left, right = left[twice], right[twice]
+        points, log_weights = points_of_halves[twice], weights_of_halves[twice]
+    kept.append((points, log_weights))
+    return np.concatenate([row.ravel() for row, _ in kept]), np.concatenate([row.ravel() for _, row in kept])
+
+
+def _panels(law: KnownLaw, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Nodes and log weights of the tanh-sinh rule, one row per panel: ``y = left + width expit(pi sinh x)``, which
+    forgives a density that is infinite at an end.
+    """
     step = 0.15
     x = step * np.arange(-30, 31)
     inner = np.pi * np.sinh(x)
-    left, right = grid[:-1, None], grid[1:, None]
-    width = right - left
-    points = np.where(x <= 0, left + width * expit(inner), right - width * expit(-inner)).ravel()
+    width = (right - left)[:, None]
+    points = np.where(x <= 0, left[:, None] + width * expit(inner), right[:, None] - width * expit(-inner))
     log_weights = np.log(width) + np.log(step * np.pi * np.cosh(x)) + log_expit(inner) + log_expit(-inner)
-    return points, log_weights.ravel() + law.logpdf(points)
+    return points, log_weights + law.logpdf(points)
 
 
 def discrete_atoms(law: KnownLaw, owner: str) -> tuple[Floats, Floats]:

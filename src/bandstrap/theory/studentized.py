@@ -374,7 +374,8 @@ def studentized_regret_bound(
 
     Notes
     -----
-    For rewards as they come, one after the other; without delay or batches. Proofs, what the bound is beside measured
+    For rewards as they come, one after the other; without delay or batches, and not for ``consistent=True``, which forces
+    more pulls. Proofs, what the bound is beside measured
     regret, and examples of rewards that are not normal and for which it fails, are in ``docs/theorem.md``.
 
     Examples
