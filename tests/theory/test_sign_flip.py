@@ -639,6 +639,22 @@ def test_pulls_are_fewer_than_the_bound_and_not_far_below(counted, problem):
         assert (mean - ERRORS * error > bound / 2).all()
 
 
+def test_a_best_arm_without_a_mean():
+    # Cauchy about 0 beside coins about -1: the centre stands for the mean. Most of the bound are pulls that every arm gets.
+    rng = np.random.default_rng(4)
+    pulls, rounds = [], 400
+    for _ in range(8):
+        policy = SignFlipUCB(proved=True, arms=2, rng=0)
+        choices = []
+        for best, worse in zip(rng.standard_cauchy(rounds), rng.choice([-2.0, 0.0], rounds), strict=True):
+            choices.append(policy.select())
+            policy.update(choices[-1], (best, worse)[choices[-1]])
+        pulls.append(sum(choices))
+    bound = sign_flip_regret_bound([0, 1], rounds, scales=1)
+    assert max(pulls) <= bound
+    assert min(pulls) > bound / 3
+
+
 def test_several_best_arms_of_which_one_is_symmetric():
     laws = [stats.norm(1, 1), stats.expon(0), stats.norm(0, 1), stats.norm(0.5, 1)]
     result = simulate(SignFlipUCB(proved=True), Arms(laws), horizon=1500, replications=40, seed=1, progress=False)

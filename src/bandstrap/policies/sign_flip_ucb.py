@@ -312,7 +312,8 @@ class SignFlipUCB(Policy[Label]):
         Schedule of the error probability, see :class:`bandstrap.UCB1`.
     proved
         Play an index that a theorem covers in full, see Notes: the self-normalised bound at the levels
-        :math:`(t (1 + \log t))^{-2}`, or at ``alpha="1/T^2"`` or a number. By default false: the measured regret is lower.
+        :math:`(t (1 + \log t))^{-2}`, which replace those of the default ``alpha``, or at ``alpha="1/T^2"`` or a number. By
+        default false: the measured regret is lower.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -338,10 +339,11 @@ class SignFlipUCB(Policy[Label]):
         L = \log(1/\alpha), \quad S = \sum (y - \bar y)^2
 
     and infinite while :math:`n \le 2 L`. It is above :math:`U_\alpha`, also in floating point: rounding errors are added.
-    Let the best arm be symmetric, the other arms have variances, and each reward be learned before the next choice. Then
-    expected regret is at most :func:`bandstrap.theory.sign_flip_regret_bound` at every horizon. Arms are independent of
-    each other unless the level is fixed. ``docs/sign-flip-theorem.md`` has the proof. The price: an arm is pulled at least
-    :math:`2 L` times, 40 in 2000 rounds, in place of 11.
+    Let the best arm be symmetric, about its mean or, without one, a centre from which gaps count; let the other arms have
+    variances, and each reward be learned before the next choice. Then expected regret is at most
+    :func:`bandstrap.theory.sign_flip_regret_bound` at every horizon. Arms are independent of each other unless the level is
+    fixed. ``docs/sign-flip-theorem.md`` has the proof. The price: an arm is pulled at least :math:`2 L` times, 40 in 2000
+    rounds, in place of 11.
 
     Multiplying all rewards by a power of two, however small or large, changes no choice. Another positive factor, or a
     shift, changes them by rounding only, which may break ties: arms with rewards of 0 and 1 often have equal indices.
