@@ -57,8 +57,16 @@ class Stability:
 
     @property
     def is_normal(self) -> bool:
-        """True if the test does not reject normal means."""
+        """True if the test does not reject normal means; of few replications that says little, see ``surely_found``."""
         return self.p_value >= LEVEL
+
+    @property
+    def surely_found(self) -> float:
+        """Distance of the true distribution from which on the test rejects with a probability of at least ``1 - LEVEL``.
+
+        Twice the bound of Dvoretzky, Kiefer, Wolfowitz and Massart on the distance of a sample from its distribution.
+        """
+        return math.sqrt(2.0 * math.log(2.0 / LEVEL) / self.replications)
 
 
 def standardised_means(
