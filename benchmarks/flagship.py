@@ -41,8 +41,8 @@ ENVIRONMENTS = (
     "unequal_variances:n_arms=10,scale_range=(0.2,1)",
 )
 Sizes = tuple[int, int, int]  # rounds, replications and seed
-SIZES = ((2000, 4000, 50_101), (20_000, 200, 50_102))
-CAUTION_SIZES = (2000, 1000, 50_103)
+SIZES = ((2000, 2000, 50_101), (20_000, 60, 30_102))
+CAUTION_SIZES = (2000, 500, 50_103)
 SEED = 30_103
 RUNS = 400  # on exponential rewards
 CAUTIONS = (0.5, 0.75, 1.2, 1.5, 2.0)
@@ -92,12 +92,11 @@ def against_bucb_plus(sizes: Sizes) -> Table:
     ratios = means_and_percentiles("edgeworth_ucb", sizes) / means_and_percentiles("bootstrapped_ucb_plus", sizes)
     summaries = geometric(ratios)
     rows = [
-        Row("geometric mean of means", summaries[0, 0], "x", 0.88, details=errors(summaries[0])),
-        Row("geometric mean of 99th percentiles", summaries[1, 0], "x", 0.93, details=errors(summaries[1])),
+        Row("geometric mean of means", summaries[0, 0], "x", 0.88, details=with_power(summaries[0])),
+        Row("geometric mean of 99th percentiles", summaries[1, 0], "x", 0.93, details=with_power(summaries[1])),
     ]
     for name, mean, tail in zip(ENVIRONMENTS, ratios[0].T, ratios[1].T, strict=True):
-        details = errors(mean) | {"99th percentile": tail[0], "its s.e.": tail[1:].std(ddof=1)}
-        rows.append(Row(name, mean[0], "x", 1.10, details=details))
+        rows.append(Row(name, mean[0], "x", 1.10, details=with_tail(mean, tail)))
     return Table(f"Mean regret of EdgeworthUCB over that of BootstrappedUCBPlus ({described(sizes)})", rows)
 
 
@@ -107,15 +106,23 @@ def cautions(sizes: Sizes) -> Table:
     rows = []
     for caution in CAUTIONS:
         ratios = geometric(means_and_percentiles(f"edgeworth_ucb:caution={caution}", sizes) / default)
-        details = errors(ratios[0]) | {"99th percentile": ratios[1, 0], "its s.e.": ratios[1, 1:].std(ddof=1)}
-        rows.append(Row(f"caution={caution:g}", ratios[0, 0], "x", details=details))
+        rows.append(Row(f"caution={caution:g}", ratios[0, 0], "x", details=with_tail(*ratios)))
     return Table(f"Mean regret over that of caution=1, geometric mean over the environments ({described(sizes)})", rows)
 
 
-def errors(bootstrapped: Floats) -> dict[str, float]:
-    """Standard error of a ratio, and the distance from a goal at which it is detected; the first value is the ratio."""
-    error = float(bootstrapped[1:].std(ddof=1))
-    return {"s.e.": error, "detected": DETECTED * error}
+def error(bootstrapped: Floats) -> float:
+    """Standard error of the first value, of the sample itself, by the others."""
+    return float(bootstrapped[1:].std(ddof=1))
+
+
+def with_power(bootstrapped: Floats) -> dict[str, float]:
+    """Standard error of a ratio, and the distance from its goal at which a miss is found with probability 0.9."""
+    return {"s.e.": error(bootstrapped), "from the goal are found": DETECTED * error(bootstrapped)}
+
+
+def with_tail(mean: Floats, tail: Floats) -> dict[str, float]:
+    """Standard error of a ratio of means, and the ratio of 99th percentiles with its own."""
+    return {"s.e.": error(mean), "99th percentile": tail[0], "its s.e.": error(tail)}
 
 
 def described(sizes: Sizes) -> str:
