@@ -18,6 +18,7 @@ from bandstrap.live.database import StoreError
 from bandstrap.live.sqlite import SqliteStore
 from bandstrap.live.store import Store
 from live.checkout import make
+from live.workers import PATIENCE, PROCESSES, finish, run, start
 from live_rows import add, new_experiment
 from pages import ROOT, blocks
 from sampling import exhaustive
@@ -104,6 +105,53 @@ def test_a_log_of_writes_that_was_removed_is_told_and_what_was_acknowledged_is_k
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     with Store.open(path) as store:
         assert store.counts(experiment).decisions >= acknowledged
+
+
+def add_and_close(path, experiment, numbers):
+    """Decisions of another process, which opens the file and leaves it."""
+    with Store.open(path) as store:
+        for number in numbers:
+            add(store, experiment, number)
+
+
+def idle(path, is_open, may_end):
+    """Have the file open, write nothing more, and end."""
+    with Store.open(path) as store:
+        store.experiments()
+        is_open.set()
+        assert may_end.wait(PATIENCE)
+
+
+def is_whole(path, n):
+    """Check that a file has so many decisions."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("SELECT count(*) FROM live_decision").fetchall() == [(n,)]
+
+
+@posix
+@pytest.mark.parametrize("removed", [["-shm"], ["-wal", "-shm"]])
+def test_without_the_index_of_the_log_a_process_writes_no_more(tmp_path, removed):
+    """SQLite locks by way of the index: two processes with two of them write over each other."""
+    path = tmp_path / "a.db"
+    with Store.open(path, create=True) as store:
+        experiment = new_experiment(store)
+    is_open, may_end = PROCESSES.Event(), PROCESSES.Event()
+    neighbour = start(idle, path, is_open, may_end)
+    assert is_open.wait(PATIENCE)
+    store = Store.open(path)
+    store.experiments()
+    for ending in removed:
+        path.with_name(f"a.db{ending}").unlink()
+    run(add_and_close, path, experiment, range(50))
+    for call in (lambda: add(store, experiment, 100), lambda: add(store, experiment, 100), lambda: Store.open(path)):
+        with pytest.raises(StoreError, match=r"by this process any more: a\.db-shm was"):
+            call()
+    run(add_and_close, path, experiment, range(50, 100))
+    store.close()
+    may_end.set()
+    finish(neighbour)  # whose last act would be to copy the log as its index has it
+    run(is_whole, path, 100)
 
 
 # --- the WAL-reset bug of SQLite before 3.51.3 --------------------------------------------------------------------------

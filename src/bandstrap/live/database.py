@@ -5,6 +5,7 @@ What is asked of it is in store.py; how SQLite and PostgreSQL are each asked is 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import itertools
 import os
@@ -184,7 +185,7 @@ class Database(ABC):
                 with suppress(*self.errors):
                     connection.close()
             else:
-                inherited.append(connection)
+                keep_open(connection)
 
     def _ask_rows(
         self, statement: str, columns: dict[str, str], rows: Iterable[Sequence[object]], *parameters: object
@@ -313,8 +314,14 @@ class Database(ABC):
 # transaction is under way in another thread.
 DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
 held: list[Database] = []
-# Connections that were inherited all the same, by a fork that Python was not told of; kept, so that nothing closes them.
-inherited: list[object] = []
+
+
+def keep_open(connection: object) -> None:
+    """Let nothing close a connection, not even the end of the process: one that another process has, for instance.
+
+    A fork that Python was not told of leaves such.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def before_fork() -> None:

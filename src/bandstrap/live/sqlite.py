@@ -11,7 +11,16 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bandstrap.live.database import ATTEMPTS, DatabaseRow, Durability, ReadOnly, StoreError, inherited, reporting
+from bandstrap.live.database import (
+    ATTEMPTS,
+    DATABASES,
+    DatabaseRow,
+    Durability,
+    ReadOnly,
+    StoreError,
+    keep_open,
+    reporting,
+)
 from bandstrap.live.store import Store
 
 # INSERT ... RETURNING is new in this version.
@@ -21,6 +30,11 @@ OLDEST = (3, 35)
 WRITABLE = "mode=rw"
 # Of the files beside a database: its log, and the index of the log.
 ENDINGS = "-wal", "-shm"
+
+# Files of which this process has an index of the log that others no longer find, by device and number. SQLite has one index
+# for all connections of a process, until the last of them is closed; and to close it may write into the file what the index
+# says, so that it stays open.
+LOST: set[tuple[int, int] | None] = set()
 
 # The log is copied into the file by whoever begins to write after so many transactions, or changed rows, of his own; or
 # as soon as he connects, if it has so many bytes.
@@ -110,6 +124,7 @@ class SqliteStore(Store):
         self._durability = durability
         self._file: tuple[int, int] | None = None
         self._log: tuple[int, int] | None = None
+        self._index: tuple[int, int] | None = None
         self._name = self._real_name = str(self._path)
         self._n_names, self._n_bytes = 1, 0  # of what was looked at last
         self._opened = ""
@@ -214,6 +229,8 @@ class SqliteStore(Store):
 
     def _new_connection(self) -> sqlite3.Connection:
         self._check_shared()
+        self._real_name = str(self._path.resolve())  # SQLite's log is beside the file that a symbolic link leads to
+        self._check_index()
         mode = self._mode()
         connection = self._open(mode)
         try:
@@ -227,21 +244,23 @@ class SqliteStore(Store):
         except BaseException:
             connection.close()
             raise
-        self._real_name = str(self._path.resolve())  # SQLite's log is beside the file that a symbolic link leads to
-        self._file, self._log = self._identity(), self._identity("-wal")
+        self._file, self._index, self._log = self._identity(), self._identity("-shm"), self._identity("-wal")
         self._opened = mode
         self._n_changed = 0
         self._n_begun = TRANSACTIONS if self._n_bytes > BYTES else 0
         return connection
 
     def _disconnect(self) -> None:
+        is_ours = self._connection is not None and self._process == os.getpid() and self._opened == WRITABLE
+        if is_ours and self._identity() == self._file and self._has_lost_log():
+            self._leave()  # a file that has lost its name is closed as it is
         copier, self._copier = self._copier, None
         if copier is not None:
             if self._process == os.getpid():
                 with contextlib.suppress(*self.errors):
                     copier.close()  # before the other, which empties the log if it is the last
             else:
-                inherited.append(copier)
+                keep_open(copier)
         super()._disconnect()
 
     def place(self) -> object:
@@ -266,24 +285,47 @@ class SqliteStore(Store):
             self._check_shared()
         if self._opened != WRITABLE and (self._mode() != self._opened or self._identity("-wal") != self._log):
             return True  # somebody began to write, or ended, or we may
-        log = self._identity("-wal")
-        if log != self._log:
-            self._leave(may_rescue=log is None)
+        if self._file in LOST:
+            self._leave()
+        elif self._has_lost_log():
+            self._leave()
+            self._check_index()
             raise StoreError(
                 f"{self} cannot be used: its log ({self._path.name}-wal) was removed or replaced while in use. Calls under "
                 "way may be lost; stop all workers, then check the file with bandstrap live replay."
             )
-        return False
+        return self._connection is None
 
-    def _leave(self, *, may_rescue: bool) -> None:
+    def _has_lost_log(self) -> bool:
+        """Return whether the log, or its index, is not the one that others find beside the file."""
+        return self._identity("-shm") != self._index or self._identity("-wal") != self._log
+
+    def _leave(self) -> None:
         """Give up a connection whose log has lost its name; what is in it goes to the file while nobody has another log."""
-        connection, self._connection = self._connection, None
-        if may_rescue:
+        index, log = self._identity("-shm"), self._identity("-wal")
+        if log is None and index in (None, self._index):
             with contextlib.suppress(*self.errors):
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        inherited.append(connection)  # to close it would write into the file whatever others have in theirs
-        inherited.append(self._copier)
-        self._copier = None
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if index != self._index:
+            LOST.add(self._file)
+        for connection in (self._connection, self._copier):
+            keep_open(connection)  # to close it would write into the file whatever others have in theirs
+        self._connection = self._copier = None
+
+    def _check_index(self) -> None:
+        """Refuse a file of which this process, by whichever of its connections, has an index that others do not find."""
+        file, index = self._identity(), self._identity("-shm")
+        others = [
+            other for other in list(DATABASES) if isinstance(other, SqliteStore) and other._connection is not None
+        ]
+        if any(other._opened == WRITABLE and other._file == file and other._index != index for other in others):
+            LOST.add(file)
+        if file is not None and file in LOST:
+            raise StoreError(
+                f"{self} cannot be used by this process any more: {self._path.name}-shm was removed or replaced while in "
+                "use. Calls under way may be lost; stop all workers, and check the file with bandstrap live replay before "
+                "they are started again."
+            )
 
     @reporting
     def copy_to(self, path: Path) -> None:
