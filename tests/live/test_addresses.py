@@ -23,6 +23,8 @@ ALMOST = [
     "postgresql:ann:sesame@localhost/x",
     "//ann:sesame@localhost/x",
     "ann:sesame@localhost://x",
+    "a:sesame@localhost/x",
+    "postgres//ann:sesame@localhost/x",
     "host=h password=sesame dbname=x",
     "dbname = sesame",
     "HOST=h PassWord sesame",

@@ -822,7 +822,7 @@ def is_server(target: object) -> bool:
     scheme = re.match(r"\s*([a-z][a-z0-9+.-]+):", target, re.IGNORECASE)  # one letter is a drive
     if scheme is not None:
         raise requirement("target", "live", rule, f"an address with the scheme {scheme[1]!r}")
-    if re.search("://|^//|=|password|^:memory:$", target, re.IGNORECASE):
+    if re.search(r"://|^//|=|:[^\\/].*@|password|^:memory:$", target, re.IGNORECASE):
         raise requirement("target", "live", rule, "neither (not shown, since it may hold a password)")
     return False
 
