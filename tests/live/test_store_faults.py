@@ -429,6 +429,42 @@ def test_a_connection_that_was_cut_is_made_again(server_store, postgres):
     assert store.counts(experiment).decisions == 1
 
 
+def n_prepared(store):
+    ((n,),) = store.ask("SELECT count(*) FROM pg_prepared_statements")
+    return n
+
+
+def test_statements_are_prepared_unless_a_pool_is_between_us_and_the_server(server_store, monkeypatch):
+    """In its transaction mode, each transaction may have another connection to the server; none has the number it tells."""
+    store = server_store
+    experiment = new_experiment(store)
+    for number in range(10):
+        add(store, experiment, number)
+    assert n_prepared(store) > 0
+    store.close()
+    monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _: 0))
+    for number in range(10, 20):
+        add(store, experiment, number)
+    assert n_prepared(store) == 0
+
+
+def test_prepared_statements_that_are_lost_or_whose_tables_are_made_anew_cost_nothing(server_store):
+    store = server_store
+    experiment = new_experiment(store)
+    for number in range(10):
+        add(store, experiment, number)
+    store.ask("DEALLOCATE ALL")
+    add(store, experiment, 10)
+    assert store.counts(experiment).decisions == 11
+    with psycopg.connect(store.url, autocommit=True) as connection:
+        ((schema,),) = connection.execute("SELECT current_schema()").fetchall()
+        connection.execute(f"DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")
+    with Store.open(store.url, create=True) as other:
+        experiment = new_experiment(other)
+    add(store, experiment, 0)
+    assert store.counts(experiment).decisions == 1
+
+
 def test_what_was_cut_at_its_end_is_not_repeated(server_store, postgres):
     """Whether it took place is not known then; a change of arms made twice would be wrong."""
     store = server_store

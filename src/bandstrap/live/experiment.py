@@ -422,7 +422,7 @@ class Experiment:
                         refused[id_] = refusal
                 rows = self._stored(refused)
                 if planned:
-                    rows += self.store.add_decisions(self.row.id, planned, self.definition.settle, state.link)
+                    rows += self.store.add_decisions(self._row.id, planned, self.definition.settle, state.link)
                 found = {row.id: row for row in rows}
                 return [found[id_] for id_ in ids]
 

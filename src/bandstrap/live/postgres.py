@@ -1,6 +1,7 @@
 """Live experiments in PostgreSQL, by psycopg 3, which the extra ``postgres`` brings.
 
-Locks and settings end with the transaction and no statement is prepared, so that it works behind PgBouncer.
+Locks and settings end with the transaction, and statements are prepared only where nothing is between us and the server, so
+that it works behind PgBouncer.
 """
 # ruff: noqa: S608 - see the store
 
@@ -34,6 +35,8 @@ NOTICE_SILENCE = {
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,  # milliseconds
 }
+# A statement is prepared once it has been run so often: those of decisions take longer to plan than to run.
+PREPARED = 5
 # Key of the lock under which tables are made: "bandstrap" as a number.
 MAKING_TABLES = int.from_bytes(b"bandstra") & (2**63 - 1)
 
@@ -141,12 +144,19 @@ class PostgresStore(Store):
         patience = max(1, math.ceil(min(self._allowed, LONGEST // 1000)))
         defaults = {"connect_timeout": patience, "fallback_application_name": "bandstrap", **NOTICE_SILENCE}
         defaults["client_encoding"] = "UTF8"  # also of a database in SQL_ASCII, which would give bytes
-        return TimedConnection.connect(
+        connection = TimedConnection.connect(
             self._url,
             autocommit=True,  # transactions begin and end where we say
             prepare_threshold=None,
             **{name: value for name, value in defaults.items() if name not in self._given},  # type: ignore[arg-type]
         )
+        connection.deadline = self._deadline
+        # A pool, such as PgBouncer, gives each transaction another connection to the server, where nobody knows what was
+        # prepared on one; and it cannot tell us beforehand which process of the server will answer.
+        ((process,),) = connection.execute("SELECT pg_backend_pid()").fetchall()
+        if process == connection.info.backend_pid:
+            connection.prepare_threshold = PREPARED
+        return connection
 
     def _is_stale(self) -> bool:
         return bool(self._connection.closed)
@@ -154,7 +164,9 @@ class PostgresStore(Store):
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         self._connection.deadline = self._deadline
         # In binary, because a server may be set to round the floats it writes as text.
-        cursor = self._connection.execute(in_psycopg(statement), parameters or None, binary=bool(parameters))
+        cursor = self._connection.execute(
+            in_psycopg(statement), parameters or None, binary=bool(parameters), prepare=None if parameters else False
+        )
         return [] if cursor.description is None else cursor.fetchall()
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
@@ -198,9 +210,13 @@ class PostgresStore(Store):
         self._ask("SELECT pg_advisory_xact_lock(?)", MAKING_TABLES)
 
     def _is_passing(self, error: Exception) -> bool:
-        """A deadlock, a conflict, or a connection that was lost."""
-        is_conflict = isinstance(error, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure)
-        return is_conflict or (self._connection is not None and bool(self._connection.closed))
+        """A deadlock, a conflict, a prepared statement or a connection that was lost."""
+        passing = (
+            psycopg.errors.DeadlockDetected,
+            psycopg.errors.SerializationFailure,
+            psycopg.errors.InvalidSqlStatementName,
+        )
+        return isinstance(error, passing) or (self._connection is not None and bool(self._connection.closed))
 
     def _failure(self, error: Exception) -> StoreError:
         limit = f" (timeout {self._allowed:g} s)"

@@ -78,7 +78,7 @@ class Settings:
         """True if actions come with each decision; otherwise there are arms."""
         return not self.arms
 
-    @property
+    @functools.cached_property
     def is_contextual(self) -> bool:
         """True if a context comes with each decision, beside the arms."""
         return bool(self.arms) and plays_of(self.policy) == "contexts"

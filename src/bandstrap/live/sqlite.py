@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import random
@@ -94,6 +95,13 @@ def primary_code(error: Exception) -> int:
     if isinstance(error, UnicodeDecodeError):
         return sqlite3.SQLITE_CORRUPT
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+@functools.lru_cache(maxsize=64)
+def places(n_rows: int, n_columns: int) -> str:
+    """Rows of parameters, in SQL."""
+    row = f"({', '.join('?' * n_columns)})"
+    return f"VALUES {', '.join([row] * n_rows)}"
 
 
 def mount_points() -> set[str]:
@@ -398,8 +406,7 @@ class SqliteStore(Store):
         self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _table(self, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> tuple[str, Iterable[object]]:
-        row = f"({', '.join('?' * len(columns))})"
-        return f"VALUES {', '.join([row] * len(rows))}", itertools.chain.from_iterable(rows)
+        return places(len(rows), len(columns)), itertools.chain.from_iterable(rows)
 
     def _lock_schema(self) -> None:
         """Nothing: a writer is the only one."""

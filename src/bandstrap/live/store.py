@@ -83,6 +83,21 @@ NEW_DECISION = (
     | {"propensity": "float8", "deferred": "bool"}
 )
 WEIGHTS, *_ = SHARED_PLACES = [list(NEW_DECISION).index(column) for column in SHARED]
+# Whoever has read a log that is gone may believe that texts are there. Values are asked for, each found by its key: for
+# EXISTS, PostgreSQL would read the whole log, to look up the many rows that it expects to be decided on.
+ARE_THERE = " AND ".join(
+    f"({column} IS NULL OR (SELECT TRUE FROM live_text WHERE hash = {column}))" for column in SHARED
+)
+IS_BASED = """
+    AND (SELECT e.identity = ? FROM live_experiment e WHERE e.id = ?)
+    AND (version = 0 OR (SELECT l.link = ? FROM live_learned l WHERE l.experiment = ? AND l.seq = version))
+"""
+ADD_DECISIONS, ADD_BASED_DECISIONS = (
+    f"INSERT INTO live_decision (experiment, {', '.join(NEW_DECISION)}, decided_at)"
+    f" SELECT ?, {', '.join(NEW_DECISION)}, {{now}} FROM r WHERE {ARE_THERE} {based}"
+    " ON CONFLICT (id) DO NOTHING RETURNING id, number, decided_at"
+    for based in ("", IS_BASED)
+)
 # Texts that are remembered, so that they are neither written nor read again.
 MOST_TEXTS = 10_000
 
@@ -242,25 +257,9 @@ class Store(Database):
     ) -> dict[str, DecisionRow]:
         """Store decisions, and the texts that they share; what is stored, by id."""
         self._add_texts(texts)
-        # Whoever has read a log that is gone may believe that texts are there. Values are asked for, each found by its key:
-        # for EXISTS, PostgreSQL would read the whole log, to look up the many rows that it expects to be decided on.
-        there = "({0} IS NULL OR (SELECT TRUE FROM live_text WHERE hash = {0}))"
-        based, seen = " AND ".join(there.format(column) for column in SHARED), []
-        if link is not None:
-            based += (
-                " AND (SELECT e.identity = ? FROM live_experiment e WHERE e.id = ?) AND (version = 0"
-                " OR (SELECT l.link = ? FROM live_learned l WHERE l.experiment = ? AND l.seq = version))"
-            )
-            seen = [self._identities[experiment], experiment, link, experiment]
-        columns = ", ".join(NEW_DECISION)
-        added = self._ask_rows(
-            f"INSERT INTO live_decision (experiment, {columns}, decided_at) SELECT ?, {columns}, {self.now} FROM r"
-            f" WHERE {based} ON CONFLICT (id) DO NOTHING RETURNING id, number, decided_at",
-            NEW_DECISION,
-            values,
-            experiment,
-            *seen,
-        )
+        statement = ADD_DECISIONS if link is None else ADD_BASED_DECISIONS
+        seen = () if link is None else (self._identities[experiment], experiment, link, experiment)
+        added = self._ask_rows(statement.format(now=self.now), NEW_DECISION, values, experiment, *seen)
         if not settle.on_arrival:
             counting = {id_ for id_, row in new.items() if row.source != "holdout" and not row.deferred}
             self._enqueue(experiment, [(number, settle.due(at)) for id_, number, at in added if id_ in counting])
