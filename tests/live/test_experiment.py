@@ -694,3 +694,13 @@ def test_weights_are_asked_for_once_in_a_version(target, monkeypatch):
     experiment.reward(first.id, 0.5)
     assert experiment.decide(key="third").version == 31
     assert len(asked) > n_asked
+
+
+def test_a_change_that_others_forestall_every_time_is_told(tmp_path, monkeypatch):
+    with make(tmp_path / "a.db") as experiment:
+        monkeypatch.setattr(experiment.store, "append_change", lambda *_, **__: None)
+        sentence = "pause was not applied: other processes changed the experiment 'checkout' 20 times meanwhile"
+        with pytest.raises(live.StoreError, match=sentence):
+            experiment.pause("red")
+        monkeypatch.undo()
+        assert experiment.pause("red").version == 1

@@ -407,7 +407,6 @@ class Experiment:
         words = [new_key() if key is None else check_text(key, "key", owner) for key in keys]
         with self._lock:
             contexts = self._contexts(actions, visits, len(units), owner)
-
             ids = [decision_id(self.name, key) for key in words]
 
             def decided() -> list[DecisionRow]:
@@ -557,13 +556,10 @@ class Experiment:
             If it is more than 100 times as large as every one of the rewards before, of which there are 10 at least. It is
             stored all the same; :meth:`void` takes it back.
         """
-        return self._reward_many([(decision, value, key)])[0]
+        return self.reward_many([(decision, value, key)])[0]
 
     def reward_many(self, rewards: Iterable[tuple[str, float] | tuple[str, float, str | None]]) -> list[RewardOutcome]:
         """Store several rewards, each ``(decision, value)`` or ``(decision, value, key)``, in one transaction."""
-        return self._reward_many(rewards)
-
-    def _reward_many(self, rewards: Iterable[Sequence[Any]]) -> list[RewardOutcome]:
         rule = "made of (decision, value) or (decision, value, key)"
         if not isinstance(rewards, Iterable):
             raise requirement("rewards", "reward_many", rule, brief(rewards))
@@ -749,7 +745,10 @@ class Experiment:
                     delay = max(before, self._catch_up(wait=True).settings.refresh)
                     break
             else:
-                raise StoreError(f"Others change the experiment {self.name!r} all the time; {kind} was not done.")
+                raise StoreError(
+                    f"{owner} was not applied: other processes changed the experiment {self.name!r} {ATTEMPTS} times"
+                    " meanwhile. Try again."
+                )
         if wait:
             time.sleep(min(delay, threading.TIMEOUT_MAX))  # 292 years
         return AppliedChange(version, 0.0 if wait else delay)

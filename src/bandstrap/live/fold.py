@@ -108,7 +108,7 @@ class LiveState:
 
     @property
     def mode(self) -> LiveMode:
-        """True if the policy decides, or the control is served, or one arm to all, or nothing."""
+        """What is served: the policy's choices, the control, the arm that was shipped, or nothing any more."""
         if self.is_archived:
             return "archived"
         return self.settings.mode if self.shipped is None else "finished"
