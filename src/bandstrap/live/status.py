@@ -477,13 +477,16 @@ def share(counts: Mapping[int, int], arm: int) -> float | None:
 
 
 def betting_interval(rewards: Floats | None, support: tuple[float, float]) -> tuple[float, float] | None:
-    """The two-sided betting bound of rewards in the order in which they were learned; none without any, or left."""
+    """The two-sided betting bound of rewards in the order in which they were learned; none without any, or left.
+
+    In a random order it would hold for a sample size fixed in advance, which a policy's is not.
+    """
     from bandstrap.bounds import betting
 
     if rewards is None:
         return None
     # Without a check: that no mean is left, a missing interval says.
-    bound = betting(rewards, ALPHA, side="two-sided", support=support, check=False)
+    bound = betting(rewards, ALPHA, side="two-sided", support=support, in_order=True, check=False)
     lower, upper = float(bound.lower), float(bound.upper)
     return None if math.isnan(lower) or math.isnan(upper) else (lower, upper)
 
