@@ -164,8 +164,9 @@ class PostgresStore(Store):
     def _ask(self, statement: str, *parameters: object) -> list[DatabaseRow]:
         self._connection.deadline = self._deadline
         # In binary, because a server may be set to round the floats it writes as text.
+        may_prepare = bool(parameters) and self._allowed <= self.timeout  # a report is planned for what it asks
         cursor = self._connection.execute(
-            in_psycopg(statement), parameters or None, binary=bool(parameters), prepare=None if parameters else False
+            in_psycopg(statement), parameters or None, binary=bool(parameters), prepare=None if may_prepare else False
         )
         return [] if cursor.description is None else cursor.fetchall()
 
