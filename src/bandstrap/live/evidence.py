@@ -12,7 +12,6 @@ activated within a window counts as one that was never shown, also if it is acti
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +30,7 @@ from bandstrap.live.rows import Change
 from bandstrap.live.settings import Settings
 from bandstrap.live.settle import IS_VOID
 from bandstrap.live.store import Store
+from bandstrap.live.weights import read_widths
 from bandstrap.readout.log import left_out
 
 FORMAT = 1
@@ -225,7 +225,7 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
     try:
         weights = np.zeros((len(counted), len(found.log.labels)))
         for i, row in enumerate(counted):
-            widths = widths_of(row[4])
+            widths = read_widths(row[4])
             weights[i, : len(widths)] = widths
         shown = [
             not deferred or window is None or (activated is not None and activated <= decided_at + window)
@@ -245,12 +245,6 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
     found.n_rows += len(rows)
     found.n_left_out += len(rows) - len(counted)
     found.time, found.number, found.entry = float(time), int(number), int(entry or 0)
-
-
-@functools.lru_cache(maxsize=64)
-def widths_of(weights: str) -> tuple[float, ...]:
-    """Probabilities that are stored with a decision; those of one version are the same text."""
-    return tuple(json.loads(weights))
 
 
 def range_of(definition: Settings, policy: Any) -> tuple[float, float] | None:

@@ -25,7 +25,7 @@ from bandstrap.live.database import HistoryWarning, OtherHistory, ReadOnly, Stor
 from bandstrap.live.rows import Build, DecisionRow, ExperimentRow, NewReward, RewardOutcome
 from bandstrap.live.settings import Settings, SettingValues, check_text
 from bandstrap.live.store import Store, damaged
-from bandstrap.live.weights import decision_id
+from bandstrap.live.weights import decision_id, read_widths
 
 if TYPE_CHECKING:
     from bandstrap.evidence import Readout
@@ -880,12 +880,6 @@ def after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork)
-
-
-@functools.lru_cache(maxsize=64)
-def read_widths(weights: str) -> tuple[float, ...]:
-    """Probabilities that are stored with a decision; those of one version are the same text."""
-    return tuple(json.loads(weights))
 
 
 def new_key() -> str:

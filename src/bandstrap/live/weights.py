@@ -7,6 +7,7 @@ probability of the arm exactly, not up to rounding, and every float that is logg
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from bisect import bisect_right
@@ -166,3 +167,9 @@ def cut(weights: Sequence[float]) -> ArmProbabilities:
     """
     ends, widths = in_whole_parts(weights)
     return ArmProbabilities(ends, widths, json.dumps(widths))
+
+
+@functools.lru_cache(maxsize=64)
+def read_widths(weights: str) -> tuple[float, ...]:
+    """Probabilities that are stored with a decision; those of one version are the same text."""
+    return tuple(json.loads(weights))
