@@ -108,7 +108,7 @@ class LiveState:
 
     @property
     def mode(self) -> LiveMode:
-        """What is served: the policy's choices, the control, the arm that was shipped, or nothing any more."""
+        """Mode now: the policy's choices are served, the control, the arm that was shipped, or nothing any more."""
         if self.is_archived:
             return "archived"
         return self.settings.mode if self.shipped is None else "finished"
