@@ -105,7 +105,17 @@ def test_traffic_that_is_not_what_was_decided():
     arms = rng.integers(2, size=4000)
     arms = arms[(arms == 0) | (rng.random(4000) < 0.6)]
     found = health(arms, np.zeros(len(arms)), [0.5, 0.5])
-    assert (found.healthy, found.side) == (False, "present")
+    assert (found.healthy, found.side, found.arm) == (False, "present", "0")
+
+
+def test_of_many_arms_the_one_that_is_too_rare_is_named_not_another_that_is_a_little_too_frequent():
+    """Half of the decisions for arm 0 of five are not in the log; each other arm has 22 % instead of 20 %."""
+    rng = np.random.default_rng(1)
+    arms = rng.integers(5, size=6000)
+    arms = arms[(arms != 0) | (rng.random(6000) < 0.5)]
+    found = health(arms, np.zeros(len(arms)), [0.2] * 5)
+    assert (found.healthy, found.side, found.arm) == (False, "present", "0")
+    assert found.found < 0.6 * found.expected
 
 
 def test_alarms_false_and_true():

@@ -30,6 +30,8 @@ from bandstrap.evidence.table import (
 FACTORS: Floats = np.array([0.25, 0.5, 0.8, 1.25, 2.0, 4.0])
 ARRAYS = ("log_products", "counts", "expected")
 SIDES = ("missing", "present")
+# Logarithms of products that differ by less than this are equal, but for rounding.
+TIE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -226,11 +228,12 @@ class Health:
 
 
 def most_deviant(log_products: Floats) -> tuple[int, int]:
-    """Side and arm of the bet that has won most."""
+    """Side and arm of the bet that has won most; of equal bets, that on an arm that is too frequent."""
     side = int(log_products.max(axis=(1, 2)).argmax())
     bets = log_products[side]
-    more = bets[:, FACTORS > 1.0].max(axis=1)  # of two arms, one is too frequent where the other is too rare
-    return side, int((more if more.max() > 0.0 else bets.max(axis=1)).argmax())
+    more, best = bets[:, FACTORS > 1.0].max(axis=1), bets.max(axis=1)
+    # Of two arms in play, one is too frequent where the other is too rare: the same bet, but for rounding.
+    return side, int((more if more.max() >= best.max() - TIE else best).argmax())
 
 
 def log_evidence(log_products: Floats) -> Floats:
