@@ -124,6 +124,17 @@ def test_bases_of_evidence_in_turn():
     assert (declared.basis, declared.n_beyond, declared.beyond) == ("declared", 2, -3.0)
 
 
+def test_rewards_beyond_a_range_are_told_also_where_those_on_both_sides_cancel():
+    rewards = [-100.0, 101.0] * 50
+    told = readout_of_log([0, 1] * 50, rewards, [0.5, 0.5], low=0, high=1)
+    assert told.n_beyond == told.to_dict()["n_beyond"] == 100
+    assert "100 rewards lie beyond 0 to 1, and count as the nearer end." in told.lines()
+    one = readout_of_log([0, 1], [1.5, -1], [0.5, 0.5], low=-1, high=1)
+    assert "1 reward lies beyond -1 to 1, and counts as the nearer end." in one.lines()
+    assert one.share_beyond == 0.0
+    assert not any("beyond" in line for line in readout_of_log([0, 1], [1, -1], [0.5, 0.5], low=-1, high=1).lines())
+
+
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.sampled_from([30, 800, 3000]), alpha=st.sampled_from([0.05, 0.3]))
 def test_the_uncapped_sequence_is_that_of_the_slow_twin(seed, n, alpha):

@@ -94,8 +94,9 @@ class Readout:
         Numbers of decisions: all, never shown, without a reward for good, and with a reward before evidence began.
     span
         Times of the first and the last decision.
-    basis, low, high, share_beyond
-        Range of rewards, how it came about, and the share of all reward that lies beyond it.
+    basis, low, high, n_beyond, share_beyond
+        Range of rewards, how it came about, the number of rewards beyond it, and the share of all reward that lies
+        above a cap.
     effects
         Each arm against the control.
     values
@@ -133,6 +134,7 @@ class Readout:
     basis: str
     low: float
     high: float
+    n_beyond: int
     share_beyond: float
     effects: tuple[Effect, ...]
     values: tuple[ValueEstimate, ...]
@@ -197,8 +199,9 @@ class Readout:
             yield f"Rewards exceed 1: exact differences begin after {CAP_REWARDS} positive rewards, which set a cap."
         if self.basis == "capped":
             yield f"Rewards are capped at {self.high:.4g}; {100 * self.share_beyond:.2g} % of all reward lies above."
-        elif self.share_beyond:
-            yield f"{100 * self.share_beyond:.2g} % of all reward lies beyond {self.low:g} to {self.high:g} and is cut off."
+        elif self.n_beyond:
+            beyond = "1 reward lies" if self.n_beyond == 1 else f"{self.n_beyond:,} rewards lie"
+            yield f"{beyond} beyond {self.low:g} to {self.high:g}, and count{'s' * (self.n_beyond == 1)} as the nearer end."
         if self.missing != self.traffic:  # as they are where each decision was shown, and has its reward
             yield from health_lines(self.missing, "rewards are missing", "rewards are there")
         yield from health_lines(self.traffic, "decisions are not shown", "decisions are in the log")
@@ -326,7 +329,8 @@ def readout(
         state.basis,
         state.low,
         state.high,
-        abs(state.beyond / state.counted_reward) if state.counted_reward else 0.0,
+        state.n_beyond,
+        state.beyond / state.counted_reward if state.basis == "capped" and state.counted_reward else 0.0,
         tuple(effects_of(state, found.intervals, alpha, place)),
         tuple(values),
         served,
