@@ -24,7 +24,7 @@ from bandstrap.evidence import (
 )
 from bandstrap.evidence.bins import FIRST_LENGTH, MOST_BINS
 from bandstrap.evidence.contrasts import ARRAYS
-from bandstrap.readout.page import render_readout_page
+from bandstrap.readout.page import MOST_CURVES, draw_readout, render_readout_page
 from naive import evidence as naive
 from sampling import each
 
@@ -210,6 +210,26 @@ def test_edges_are_read_back_and_shown_without_a_warning(name):
             assert told.sentence.partition("'")[0] in render_readout_page(told, name, calendar=False)
     for each_ in (*(effect.difference for effect in told.effects), *told.values, told.gain):
         assert math.isnan(each_.estimate) or each_.lower <= each_.estimate <= each_.upper
+
+
+def test_the_picture_has_the_arms_that_may_be_the_best_and_the_page_says_how_many_it_lacks():
+    arms, rewards, weights = log_of(9, 9000, means=[0.1] * 8 + [0.4])
+    names = ["control", *"abcdefg", "the last of all, with a name longer than a line of a picture of this width"]
+    told = readout_of_log(arms, rewards, weights, labels=names, control="control")
+    assert told.arm == names[-1]
+    figure, n_undrawn = draw_readout(told, calendar=False)
+    assert (len(figure.axes), n_undrawn) == (MOST_CURVES, 2)
+    assert "2 more arms are in the table alone." in render_readout_page(told, "a log", calendar=False)
+    last = figure.axes[-1].title
+    assert last.get_text().startswith("the last of all")
+    figure.draw_without_rendering()
+    for axis in figure.axes:
+        box = axis.title.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    few = readout_of_log([0, 1], [0, 1], [0.5, 0.5])
+    assert draw_readout(few, calendar=False)[1] == 0
+    assert "in the table alone" not in render_readout_page(few, "a log", calendar=False)
+    assert "1 decision." in readout_of_log([0], [0], [[0.5, 0.5]]).lines()
 
 
 def test_times_that_have_no_date_are_drawn_as_numbers():

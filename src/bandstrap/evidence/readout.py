@@ -179,7 +179,7 @@ class Readout:
     def lines(self) -> Iterator[str]:
         """The readout as text, without its tables."""
         yield self.sentence
-        told = [f"{self.n_decisions:,} decisions"]
+        told = [f"{self.n_decisions:,} decision{'s' * (self.n_decisions != 1)}"]
         if self.n_inactive:
             told.append(f"{self.n_inactive:,} never shown")
         if self.n_missing:

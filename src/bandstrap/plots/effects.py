@@ -25,9 +25,11 @@ class EffectCurve(NamedTuple):
 
 def plot_effects(curves: Sequence[EffectCurve], title: str, label: str, *, calendar: bool) -> Figure:
     """Draw one panel for each arm: intervals of time bins as bars, the one over all as a band, and a line at 0."""
-    heading = textwrap.wrap(literal(title), TITLE_LINE)
-    figure, axes = new_figure(WIDTH, 0.5 + 2.1 * len(curves) + 0.19 * len(heading), rows=len(curves))
-    for i, (curve, axis) in enumerate(zip(curves, axes, strict=True)):
+    heads = [textwrap.wrap(literal(curve.name, LONGEST_NAME), TITLE_LINE) for curve in curves]
+    heads[0] = [*textwrap.wrap(literal(title), TITLE_LINE), *heads[0]]
+    n_more = sum(len(head) - 1 for head in heads)
+    figure, axes = new_figure(WIDTH, 0.5 + 2.1 * len(curves) + 0.19 * n_more, rows=len(curves))
+    for i, (curve, head, axis) in enumerate(zip(curves, heads, axes, strict=True)):
         style = look(i)
         middles = [at((start + end) / 2, calendar) for start, end, *_ in curve.bins]
         estimates = np.array([each[2] for each in curve.bins])
@@ -38,8 +40,7 @@ def plot_effects(curves: Sequence[EffectCurve], title: str, label: str, *, calen
         axis.axhline(curve.overall[0], color=style["color"], linewidth=1, linestyle=(0, (4, 2)))
         axis.axhline(0.0, color="#57606a", linewidth=1)
         axis.set_ylabel(literal(label, LONGEST_NAME))
-        name = literal(curve.name, LONGEST_NAME)
-        axis.set_title("\n".join([*heading, name]) if i == 0 else name, fontsize=10)
+        axis.set_title("\n".join(head), fontsize=10)
         axis.set_ylim(*limits(curve))
         if calendar:
             locator = AutoDateLocator(minticks=3, maxticks=6, tz=UTC)  # type: ignore[no-untyped-call]

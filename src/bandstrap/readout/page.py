@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from bandstrap.evidence.readout import Readout
 
-# Arms in one picture.
+# Arms in one picture: those that may be the best come first.
 MOST_CURVES = 6
 # Beyond these, lengths of axes overflow.
 LARGEST_NUMBER = 1e300
 
 
-def draw_readout(found: Readout, *, calendar: bool) -> Figure | None:
-    """Effects over time; ``None`` where there is nothing to draw."""
+def draw_readout(found: Readout, *, calendar: bool) -> tuple[Figure | None, int]:
+    """Effects over time, ``None`` where there is nothing to draw; and the number of arms that found no room."""
     from bandstrap.plots.effects import EffectCurve, plot_effects
 
-    curves = []
+    curves = {}
     for effect in found.effects:
         bins = [
             (each.start, each.end, each.difference.estimate, each.difference.lower, each.difference.upper)
@@ -39,10 +39,13 @@ def draw_readout(found: Readout, *, calendar: bool) -> Figure | None:
         overall = (effect.difference.estimate, effect.difference.lower, effect.difference.upper)
         numbers = [number for each in bins for number in each] + list(overall)
         if bins and all(math.isfinite(number) and abs(number) < LARGEST_NUMBER for number in numbers):
-            curves.append(EffectCurve(f"{effect.arm} over {effect.over}", bins, overall))
+            curves[effect.arm] = EffectCurve(f"{effect.arm} over {effect.over}", bins, overall)
     if not curves:
-        return None
-    return plot_effects(curves[:MOST_CURVES], "Effect over time", "gain per decision", calendar=calendar)
+        return None, 0
+    drawn = sorted(curves, key=lambda arm: (arm != found.arm, arm not in found.possible))[:MOST_CURVES]
+    shown = [curve for arm, curve in curves.items() if arm in drawn]
+    figure = plot_effects(shown, "Effect over time", "gain per decision", calendar=calendar)
+    return figure, len(curves) - len(shown)
 
 
 def write_readout_page(found: Readout, path: str | Path, title: str, *, calendar: bool = True) -> None:
@@ -66,7 +69,7 @@ def render_readout_page(found: Readout, title: str, *, calendar: bool = True) ->
 
     times = [*(found.span or ()), *(time for each in found.bins for time in (each.start, each.end))]
     calendar = calendar and bool(are_dates(np.array(times)).all())
-    figure = draw_readout(found, calendar=calendar)
+    figure, n_undrawn = draw_readout(found, calendar=calendar)
     picture = "" if figure is None else drawn_as_data(draw_figure(figure, "svg", as_text=True).decode())
     span = None
     if calendar and found.span is not None:
@@ -80,6 +83,7 @@ def render_readout_page(found: Readout, title: str, *, calendar: bool = True) ->
         span=span,
         tables=[rows_of(found.effect_table()), rows_of(found.value_table())],
         picture=picture,
+        n_undrawn=n_undrawn,
         confidence=f"{100 * (1 - found.alpha):g} %",
     )
 
