@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from bandstrap.errors import InvalidInput
 from bandstrap.evidence import Contrasts, contrasts
-from bandstrap.evidence.betting import BETS, LOG_PRIOR, log_threshold, log_wealth, lower_sum
+from bandstrap.evidence.betting import BETS, LOG_PRIOR, VALUE_LOG_PRIOR, log_threshold, log_wealth, lower_sum
 from bandstrap.evidence.contrasts import ARRAYS, overlaps, pair_shares
 from naive import evidence as naive
 from sampling import each
@@ -123,7 +123,8 @@ def test_ends_and_estimates_are_those_of_the_slow_twin_and_rounded_outwards(seed
 
 def test_bets_and_prior_are_those_of_the_formula():
     assert BETS.tolist() == pytest.approx([float(bet) for bet in naive.BETS], rel=1e-15)
-    assert np.exp(LOG_PRIOR).tolist() == pytest.approx([float(prior) for prior in naive.priors()], rel=1e-14)
+    for prior, centre in ((LOG_PRIOR, naive.CONTRAST_CENTRE), (VALUE_LOG_PRIOR, naive.VALUE_CENTRE)):
+        assert np.exp(prior).tolist() == pytest.approx([float(each_) for each_ in naive.priors(centre)], rel=1e-14)
 
 
 @each("shape", [(), (3,), (2, 5)])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bandstrap import UCB1
 from bandstrap.errors import InvalidInput
 from bandstrap.evidence import PolicyValues, rejection_replay, value
-from bandstrap.evidence.betting import BETS, log_threshold, log_wealth
+from bandstrap.evidence.betting import BETS, VALUE_LOG_PRIOR, log_threshold, log_wealth
 from bandstrap.evidence.value import ARRAYS
 from naive import evidence as naive
 from sampling import each
@@ -43,24 +43,29 @@ def means_after(past, weights):
     return [level, level + (0.2, -0.1, 0.25, 0.0, -0.12)[len(past)]]
 
 
+@pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize(("target", "less_served"), [([0.0, 1.0], False), ([0.3, 0.7], True)])
-def test_the_mean_over_all_paths_of_five_adaptive_rounds(target, less_served):
-    """Each path with its probability: M at the true sum has mean at most 1; divided step by step by its mean, just 1."""
+def test_the_mean_over_all_paths_of_five_adaptive_rounds(target, less_served, side):
+    """Each path with its probability: M at the true sum has mean at most 1; divided step by step by its mean, just 1.
+
+    The second side is that of rewards ``1 - R``, which has the upper ends.
+    """
     wealth, exact, total = [], [], []
 
     def follow(past, probability, truth, log_means, state):
         if len(past) == ROUNDS:
             total.append(probability)
-            products = state.log_products[0, 0]
-            wealth.append(probability * math.exp(float(log_wealth(products, truth))))
-            exact.append(probability * math.exp(float(log_wealth(products - log_means))))
+            products = state.log_products[0, side]
+            wealth.append(probability * math.exp(float(log_wealth(products, truth, VALUE_LOG_PRIOR))))
+            exact.append(probability * math.exp(float(log_wealth(products - log_means, 0.0, VALUE_LOG_PRIOR))))
             return
         weights = weights_after(past)
         means = means_after(past, weights)
         here = float(np.dot(target, means) - (np.dot(weights, means) if less_served else 0))
-        steps = [
-            next(naive.value_steps([0], [0], [weights], target, [state.level], bet, less_served)) for bet in naive.BETS
-        ]
+        level = state.level
+        if side == 1:
+            here, level = (0.0 if less_served else 1.0) - here, 1.0 - level
+        steps = [next(naive.value_steps([0], [0], [weights], target, [level], bet, less_served)) for bet in naive.BETS]
         centres = np.array([float(c) for _, c in steps])
         log_means = log_means + np.log1p(BETS * (here - centres)) + BETS * centres
         for arm, reward in itertools.product((0, 1), (0, 1)):
@@ -239,7 +244,7 @@ def test_misses_of_values_at_any_time_while_the_level_rises():
         pulls, wins, truth = pulls + shown, wins + won, truth + batch * mean
         n = batch * (look + 1)
         sums = np.stack([truth, n - truth], axis=2)
-        missed |= (log_wealth(products, sums) >= log_threshold(0.05)).any(axis=2)
+        missed |= (log_wealth(products, sums, VALUE_LOG_PRIOR) >= log_threshold(0.05)).any(axis=2)
     assert missed.mean(axis=0).max() <= 0.07
 
 

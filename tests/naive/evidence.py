@@ -3,11 +3,12 @@
 from decimal import Decimal, localcontext
 
 BETS = [Decimal("0.9") / 2**j for j in range(12)]
-RAW_PRIOR = [1 / (1 + ((Decimal(j) - 2) / Decimal("1.5")) ** 2) for j in range(12)]
+CONTRAST_CENTRE, VALUE_CENTRE = Decimal(2), Decimal("3.5")
 
 
-def priors():
-    return [each / sum(RAW_PRIOR) for each in RAW_PRIOR]
+def priors(centre=CONTRAST_CENTRE):
+    raw = [1 / (1 + ((j - centre) / Decimal("1.5")) ** 2) for j in range(12)]
+    return [each / sum(raw) for each in raw]
 
 
 def levels_of(rewards):
@@ -90,7 +91,7 @@ def value_lower_end(arms, rewards, weights, target, threshold, less_served=False
         if flip:
             rewards, levels = [1 - Decimal(r) for r in rewards], [1 - level for level in levels]
         bets = []
-        for prior, bet in zip(priors(), BETS, strict=True):
+        for prior, bet in zip(priors(VALUE_CENTRE), BETS, strict=True):
             steps = list(value_steps(arms, rewards, weights, target, levels, bet, less_served))
             product = prior
             for factor, _ in steps:

@@ -12,9 +12,18 @@ N_BETS = 12
 LARGEST_BET = 0.9
 # l_j = 0.9 * 2^-j: the best constant bet for 10 to 10^9 decisions is within a factor sqrt(2) of one of them.
 BETS: Floats = np.ldexp(LARGEST_BET, -np.arange(N_BETS))
-# pi_j proportional to 1/(1 + ((j - 2)/1.5)^2), which is centred where some 10,000 decisions want their bet.
-LOG_PRIOR: Floats = -np.log1p(((np.arange(N_BETS) - 2.0) / 1.5) ** 2)
-LOG_PRIOR -= math.log(math.fsum(np.exp(LOG_PRIOR)))
+
+
+def log_prior(centre: float) -> Floats:
+    """Logarithm of ``pi_j``, proportional to ``1/(1 + ((j - centre)/1.5)^2)``: bets near the centre have most of it."""
+    found: Floats = -np.log1p(((np.arange(N_BETS) - centre) / 1.5) ** 2)
+    return found - math.log(math.fsum(np.exp(found)))
+
+
+# Each is centred where some 10,000 decisions want their bet. Scores of values vary more than those of contrasts: by the
+# variance of rewards divided by the probability of the arm, in place of the variance times the overlap.
+LOG_PRIOR = log_prior(2.0)
+VALUE_LOG_PRIOR = log_prior(3.5)
 # |log(1 + l_j x)| is at most this times |x|, for |x| <= 1.
 STEEPEST: Floats = -np.log1p(-BETS)
 # Newton's method needs about six steps; it stops where a step no longer changes the number.
@@ -24,7 +33,7 @@ EPS = float(np.finfo(np.float64).eps)
 ROUNDINGS = 64
 
 
-def log_wealth(log_products: Floats, spent: Floats | float = 0.0) -> Floats:
+def log_wealth(log_products: Floats, spent: Floats | float = 0.0, prior: Floats = LOG_PRIOR) -> Floats:
     r"""Logarithm of the mixture :math:`\sum_j \pi_j \exp(P_j - l_j S)` along the last axis.
 
     Parameters
@@ -33,19 +42,21 @@ def log_wealth(log_products: Floats, spent: Floats | float = 0.0) -> Floats:
         ``P_j``, the sums of ``log(1 + l_j x_i)``, of shape ``(..., 12)``.
     spent
         ``S``, the sum of the means of ``x_i`` that is tested, of shape ``(...)``. Default: 0.
+    prior
+        Logarithms of ``pi_j``. Default: those of contrasts.
 
     Examples
     --------
     >>> float(log_wealth(np.zeros(12)))
     0.0
     """
-    terms = LOG_PRIOR + log_products - BETS * np.asarray(spent)[..., None]
+    terms = prior + log_products - BETS * np.asarray(spent)[..., None]
     top = terms.max(axis=-1)
     return top + np.log(np.exp(terms - top[..., None]).sum(axis=-1))
 
 
-def lower_sum(log_products: Floats, log_target: float) -> Floats:
-    r"""Largest sum ``S`` that is ruled out from below: the root of ``log_wealth(P, S) = log_target``, rounded down.
+def lower_sum(log_products: Floats, log_target: float, prior: Floats = LOG_PRIOR) -> Floats:
+    r"""Largest sum ``S`` that is ruled out from below: the root of ``log_wealth(P, S, prior) = log_target``, rounded down.
 
     The logarithm of a sum of exponentials of lines is convex, and falls with ``S``. At the largest of the roots of
     single bets the wealth is ``log_target`` or more, so that Newton's steps from there rise to the root and do not pass
@@ -58,9 +69,9 @@ def lower_sum(log_products: Floats, log_target: float) -> Floats:
     11.06
     """
     target = log_target + ROUNDINGS * EPS * (1.0 + abs(log_target) + np.abs(log_products).max(axis=-1, initial=0.0))
-    sums = ((LOG_PRIOR + log_products - target[..., None]) / BETS).max(axis=-1)
+    sums = ((prior + log_products - target[..., None]) / BETS).max(axis=-1)
     for _ in range(MOST_STEPS):
-        terms = LOG_PRIOR + log_products - BETS * sums[..., None]
+        terms = prior + log_products - BETS * sums[..., None]
         top = terms.max(axis=-1)
         parts = np.exp(terms - top[..., None])
         total = parts.sum(axis=-1)

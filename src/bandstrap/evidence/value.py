@@ -17,6 +17,7 @@ from bandstrap.evidence.betting import (
     LARGEST_BET,
     N_BETS,
     ROUNDINGS,
+    VALUE_LOG_PRIOR,
     add_in_order,
     advance_levels,
     log_threshold,
@@ -96,7 +97,7 @@ class PolicyValues:
         \quad x_{ij} = W_i \bigl(R_i - r'_{ij}(A_i)\bigr), \quad c_{ij} = \sum_a \pi(a) r'_{ij}(a),
         \quad r'_{ij}(a) = \min\Bigl(r_i, \frac{0.9\, p_i(a)}{l_j\, \pi(a)}\Bigr),
 
-    bets and prior as in :class:`Contrasts`. The upper end is 1 minus the lower end for rewards ``1 - R``.
+    bets as in :class:`Contrasts`, and prior :math:`\pi_j \propto 1/(1 + ((j - 3.5)/1.5)^2)`. The upper end is 1 minus the lower end for rewards ``1 - R``.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class PolicyValues:
     >>> for found in state.estimates():
     ...     print(found.name, f"{found.estimate:.3f} ({found.lower:.3f} to {found.upper:.3f})")
     red 0.103 (0.086 to 0.121)
-    green 0.319 (0.262 to 0.386)
+    green 0.319 (0.266 to 0.381)
 
     References
     ----------
@@ -301,7 +302,7 @@ class PolicyValues:
         least = -1.0 if self.less_served else 0.0
         ends = np.full((len(self.targets), 2), least)
         if n:
-            sums = lower_sum(self.log_products - slack, log_threshold(alpha))
+            sums = lower_sum(self.log_products - slack, log_threshold(alpha), VALUE_LOG_PRIOR)
             ends = sums / n - EPS * (ROUNDINGS * np.abs(sums / n) + 4.0)
         ends = np.where(self.uncovered[:, None] > 0.0, least, np.clip(ends, least, 1.0))
         found = []
@@ -380,7 +381,7 @@ def value(
     >>> rewards = rng.random(5000) < np.array([0.1, 0.2])[arms]
     >>> found = value(arms, rewards, [0.9, 0.1], [0.5, 0.5])
     >>> print(f"{found.estimate:.3f} ({found.lower:.3f} to {found.upper:.3f}), worth {found.effective_size:.0f} decisions")
-    0.157 (0.128 to 0.194), worth 1800 decisions
+    0.157 (0.129 to 0.190), worth 1800 decisions
     """
     names = check_columns(labels, weights, "value")
     state = PolicyValues(names, np.atleast_2d(np.asarray(target)), low=low, high=high)
