@@ -80,7 +80,7 @@ def test_each_word():
     assert found.sentence == "'1' may be shipped: every other arm is ruled out."
     worse = verdict(better, control="1")
     assert (worse.word, worse.arm, worse.possible, worse.harmful) == ("harm", None, ("1",), ("0",))
-    assert worse.sentence == "Harm: worse than '1' is '0'."
+    assert worse.sentence == "Harm: '0' is worse than '1'."
     assert verdict(better, healthy=False).word == "unhealthy"
     equal = played([0.1, 0.1], 20_000)
     assert verdict(equal).word == "open"

@@ -160,7 +160,7 @@ def verdict(
         "unhealthy": "Unhealthy: being in the log, shown or rewarded depends on the arm, so that no verdict is given.",
         "ship": f"'{names[arm or 0]}' may be shipped: every other arm is ruled out.",
         "equivalent": f"'{names[arm or 0]}' may be shipped: no other arm is better by more than {epsilon or 0:g}.",
-        "harm": f"Harm: worse than '{names[place or 0]}' {count(harmful, names)}.",
+        "harm": f"Harm: {count(harmful, names)} worse than '{names[place or 0]}'.",
         "open": still_open(names, left, withheld),
     }
     return StopVerdict(
@@ -213,9 +213,9 @@ def forecast(state: Contrasts, log_target: float, recent: Contrasts | None = Non
 
 
 def count(flags: Bools, names: Sequence[str]) -> str:
-    """``is 'a'`` or ``are 'a', 'b'``."""
+    """``'a' is`` or ``'a', 'b' are``."""
     found = [repr(name) for name, flag in zip(names, flags, strict=True) if flag]
-    return f"{'is' if len(found) == 1 else 'are'} {listed(found, 5)}"
+    return f"{listed(found, 5)} {'is' if len(found) == 1 else 'are'}"
 
 
 def still_open(names: Sequence[str], left: Sequence[int], withheld: int | None) -> str:
