@@ -1,5 +1,7 @@
 """How often evidence errs, how wide it is and when it stops: ``python -m study.evidence``, some twenty minutes.
 
+Prints tables, and keeps their numbers in docs/evidence.json, from which docs/howto/who-won.md has its own.
+
 Arms are served in batches of 100 by Thompson sampling with a floor, and looked at after every batch; T = 10,000 decisions.
 A compiled loop computes what :mod:`bandstrap.evidence` computes; :func:`check_twin` compares the two on whole logs first.
 """
@@ -7,6 +9,9 @@ A compiled loop computes what :mod:`bandstrap.evidence` computes; :func:`check_t
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+import json
 import math
 import random
 import sys
@@ -27,6 +32,9 @@ from bandstrap.evidence import Contrasts, Health, PolicyValues, asymptotic
 from bandstrap.evidence.betting import BETS, LOG_PRIOR, advance_levels, lower_sum
 from bandstrap.evidence.health import FACTORS, log_evidence
 
+FILE = Path(__file__).parents[1] / "docs" / "evidence.json"
+# Tests play these few again, to tell numbers that were made by an earlier version.
+FEW_RUNS = 5
 ALPHA = 0.05
 BATCH = 100
 T = 10_000
@@ -235,46 +243,60 @@ def check_twin() -> float:
 
 # --- tables -------------------------------------------------------------------------------------------------------------
 
+Rows = dict[str, dict[str, float]]
 
-def coverage(n_runs: int) -> None:
+
+def coverage(n_runs: int) -> Rows:
     """Misses of intervals and false winners with equal arms, at all times together."""
     say(f"Equal arms, base 0.1, floor 0.1, T = {T:,}, a look every {BATCH} decisions, alpha = {ALPHA}")
     say(
         "K  environment     runs   missed any time  false winner  width/fixed  usual difference missed  intervals apart"
     )
+    rows = {}
     for n_arms, n in ((2, n_runs), (5, n_runs // 5)):
         for world in WORLDS:
             found = run(n, 10_000 * n_arms, world, n_arms=n_arms)
+            names = ("missed", "winner", "width", "naive", "flag")
+            rows[f"{n_arms} arms, {world}"] = {"runs": n} | {name: float(found[name]) for name in names}
             naive = f"{found['naive']:.3f}" if n_arms == 2 else "  -  "
             say(
                 f"{n_arms}  {world:9s} {n:6,}  {found['missed']:.4f}           {found['winner']:.4f}        "
                 f"{found['width']:.2f}         {naive}                    {found['flag']:.3f}"
             )
+    return rows
 
 
-def stops(n_runs: int) -> None:
+def stops(n_runs: int) -> Rows:
     """When a verdict comes."""
-    n_fixed = 10_276
+    rows, n_fixed = {}, 10_276
     say(f"Base 0.1, lift 20 %: a fixed even test with power 0.9 needs n = {n_fixed:,} decisions")
     say(f"{n_runs:,} runs each, up to 8 n")
     for name, floor in (("even", 1.0), ("floor 0.4", 0.4), ("floor 0.1", 0.1)):
         found = run(n_runs, 77, "constant", lift=0.2, floor=floor, horizon=8 * n_fixed - 8 * n_fixed % BATCH, scale=1)
         known = np.minimum(found["stops"], 8 * n_fixed)
-        none = np.isinf(found["stops"]).mean()
+        row = rows[name] = {
+            "runs": n_runs,
+            "mean": float(known.mean()) / n_fixed,
+            "median": float(np.median(known)) / n_fixed,
+            "none": float(np.isinf(found["stops"]).mean()),
+            "wrong": float(found["wrong"]),
+        }
         say(
-            f"{name:10s} mean {known.mean() / n_fixed:.2f} n, median {np.median(known) / n_fixed:.2f} n, none {none:.3f}, "
-            f"wrong {found['wrong']:.4f}"
+            f"{name:10s} mean {row['mean']:.2f} n, median {row['median']:.2f} n, none {row['none']:.3f}, "
+            f"wrong {row['wrong']:.4f}"
         )
     found = run(n_runs, 78, "constant", floor=1.0, horizon=40_000)
+    rows["equal arms"] = {"runs": n_runs, "median": float(np.median(found["equal"]))}
     say(f"Equal arms at 0.1, even traffic, no difference above 0.02: median {np.median(found['equal']):,.0f} decisions")
+    return rows
 
 
-def health(n_runs: int) -> None:
+def health(n_runs: int) -> Rows:
     """False alarms and delays at alpha = 0.01."""
     say(
         f"Health at alpha = 0.01, T = {T:,}, even traffic, {n_runs:,} runs each; an alarm may come after every decision"
     )
-    rng = np.random.default_rng(5)
+    rows, rng = {}, np.random.default_rng(5)
     for first, second, since in ((0.02, 0.02, 0), (0.3, 0.3, 0), (0.02, 0.07, 0), (0.05, 0.5, 2000)):
         delays = np.full(n_runs, math.inf)
         for k in range(n_runs):
@@ -290,13 +312,13 @@ def health(n_runs: int) -> None:
                 state = Health(2)
                 state.update(arms, missing, [0.5, 0.5])
                 assert abs(state.peak - max(0.0, path.max())) < 1e-6 * max(1.0, state.peak)  # noqa: S101
-        say(
-            f"missing {first:.2f} and {second:.2f} from {since:,} on: fires {np.isfinite(delays).mean():.3f}, "
-            f"median delay {np.median(delays):,.0f}"
-        )
+        fires, median = float(np.isfinite(delays).mean()), float(np.median(delays))
+        rows[f"{first} and {second}"] = {"runs": n_runs, "fires": fires} | ({"median": median} if fires > 0.5 else {})
+        say(f"missing {first:.2f} and {second:.2f} from {since:,} on: fires {fires:.3f}, median delay {median:,.0f}")
+    return rows
 
 
-def values(n_runs: int) -> None:
+def values(n_runs: int) -> Rows:
     """Widths of value sequences, of ours and of vw-estimators, beside the interval for one time fixed beforehand."""
     from estimators.bandits import cs  # type: ignore[import-untyped]
 
@@ -328,35 +350,46 @@ def values(n_runs: int) -> None:
                     theirs.add_example(weights[i, arms[i]], rewards[i], float(arms[i] == arm))
                 low, high = theirs.get(ALPHA)
             found[arm, 2, seed] = high - low
+    rows = {}
     for arm, (widths, missed, theirs, fixed) in enumerate(found):
-        ratio = widths[:n_theirs].mean() / theirs[:n_theirs].mean()
-        best = single[arm, :, :n_theirs].mean(axis=1).min() / theirs[:n_theirs].mean()
+        other = float(theirs[:n_theirs].mean())
+        row = rows[f"arm {arm}"] = {
+            "runs": n_runs,
+            "theirs": n_theirs,
+            "missed": float(missed.mean()),
+            "over_fixed": float(widths.mean() / fixed.mean()),
+            "over_theirs": float(widths[:n_theirs].mean()) / other,
+            "best_over_theirs": float(single[arm, :, :n_theirs].mean(axis=1).min()) / other,
+        }
         say(
-            f"arm {arm}: width {widths.mean():.4f}, {widths.mean() / fixed.mean():.2f} of the fixed-time one, "
-            f"missed any time {missed.mean():.3f}; "
-            f"vw-estimators {theirs[:n_theirs].mean():.4f}: {ratio:.2f} of it ({n_theirs} logs), "
-            f"{best:.2f} with the best of the {len(BETS)} bets alone"
+            f"arm {arm}: width {widths.mean():.4f}, {row['over_fixed']:.2f} of the fixed-time one, "
+            f"missed any time {row['missed']:.3f}; "
+            f"vw-estimators {other:.4f}: {row['over_theirs']:.2f} of it ({n_theirs} logs), "
+            f"{row['best_over_theirs']:.2f} with the best of the {len(BETS)} bets alone"
         )
+    return rows
 
 
-def revenue(n_runs: int) -> None:
+def revenue(n_runs: int) -> Rows:
     """Misses over paths of the approximate sequence of uncapped revenue."""
-    rows = [("constant", spread, floor) for spread in (1.0, 1.5) for floor in (1.0, 0.1)]
-    rows += [("rises", 1.0, 0.1), ("rises", 1.5, 0.1), ("rises", 1.5, 0.05)]
+    worlds = [("constant", spread, floor) for spread in (1.0, 1.5) for floor in (1.0, 0.1)]
+    worlds += [("rises", 1.0, 0.1), ("rises", 1.5, 0.1), ("rises", 1.5, 0.05)]
     used = asymptotic.FEWEST_REWARDS
     say(f"Uncapped revenue, 10 % buy, equal arms, T = {T:,}, a look every {BATCH} decisions, {n_runs} runs each")
     say(f"missed at any time, started after 50 or, as the package does, {used} purchases")
-    found = []
-    for world, spread, floor in rows:
+    found: Rows = {}
+    for world, spread, floor in worlds:
         missed = np.zeros(2)
         for seed in range(n_runs):
             log = revenue_log(seed, world, spread, floor)
             missed += [ever_missed(log, fewest) for fewest in (50, used)]
-        early, late = missed / n_runs
-        found.append(late)
+        early, late = (missed / n_runs).tolist()
+        found[f"{world}, log-sd {spread}, floor {floor}"] = {"runs": n_runs, "early": early, "late": late}
         traffic = "even traffic" if floor == 1.0 else f"floor {floor}"
         say(f"{world:9s} log-sd of amounts {spread}, {traffic:12s}  {early:.3f}  {late:.3f}")
-    say(f"after {used}: {math.floor(100 * min(found))} to {math.ceil(100 * max(found))} %")
+    late_ones = [each["late"] for each in found.values()]
+    say(f"after {used}: {math.floor(100 * min(late_ones))} to {math.ceil(100 * max(late_ones))} %")
+    return found
 
 
 def revenue_log(seed: int, world: str, spread: float, floor: float) -> tuple[Any, Any, Any]:
@@ -389,21 +422,24 @@ def ever_missed(log: tuple[Any, Any, Any], fewest: int) -> bool:
     return False
 
 
-def through_live(n_runs: int) -> None:
+def through_live(n_runs: int) -> Rows:
     """Whole experiments in SQLite: equal arms, rising level, late rewards, windows, several decisions of a unit."""
     n_rounds, size = 30, 20
     say(f"Through bandstrap.live on SQLite: equal arms, conversion rises from 5 to 20 %, {n_rounds * size} decisions")
     say(f"a quarter of rewards come after the window, units decide four times; {n_runs} experiments each, six readouts")
+    rows = {}
     for policy in LEADERS:
         missed = winners = n_decisions = 0
         for seed in range(n_runs):
             with tempfile.TemporaryDirectory() as folder:
                 counted, was_missed, was_won = one_live(Path(folder) / "shop.db", policy, seed, n_rounds, size)
             n_decisions, missed, winners = n_decisions + counted, missed + was_missed, winners + was_won
+        rows[policy] = {"runs": n_runs, "missed": missed / n_runs, "winner": winners / n_runs}
         say(
             f"{policy:32s} missed any time {missed / n_runs:.3f}, false winner {winners / n_runs:.3f}, "
             f"{n_decisions / n_runs:.0f} decisions counted"
         )
+    return rows
 
 
 def one_live(target: Path, policy: str, seed: int, n_rounds: int, size: int) -> tuple[int, bool, bool]:
@@ -435,7 +471,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-PARTS: dict[str, tuple[Callable[[int], None], int]] = {
+PARTS: dict[str, tuple[Callable[[int], Rows], int]] = {
     "coverage": (coverage, 10_000),
     "stops": (stops, 4000),
     "health": (health, 1000),
@@ -445,18 +481,30 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
 }
 
 
+def keep(name: str, rows: Rows, few: Rows) -> None:
+    """Keep the numbers of a table, and those of its first runs."""
+    kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    kept[name] = {"rows": rows, "few_runs": few}
+    body = {each: kept[each] for each in PARTS if each in kept}
+    FILE.write_text(json.dumps(body, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Print one table or all."""
     parser = argparse.ArgumentParser(prog="python -m study.evidence", description=__doc__)
     parser.add_argument("part", nargs="*", choices=[[], *PARTS], help="tables to print; default: all")
-    parser.add_argument("--runs", type=int, help="runs of each row; default: those of the documentation")
+    parser.add_argument("--runs", type=int, help="runs of each row, not kept; default: those of the documentation")
     given = parser.parse_args()
     say(f"compiled loop and package differ by at most {check_twin():.1e}")
     for name in given.part or PARTS:
         part, n_runs = PARTS[name]
         began = time.perf_counter()
         say(f"\n# {name}")
-        part(given.runs or n_runs)
+        rows = part(given.runs or n_runs)
+        if given.runs is None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                few = part(FEW_RUNS)
+            keep(name, rows, few)
         say(f"({time.perf_counter() - began:.0f} s)")
 
 

@@ -13,6 +13,7 @@ import pytest
 import bandstrap
 from bandstrap.bounds import BOUNDS
 from bandstrap.bounds.differences import maximum
+from bandstrap.evidence.readout import MEASURED_MISSES
 from bandstrap.league.spec import read_league
 from bandstrap.multipliers import binomial, subset_index, subset_mean
 from bandstrap.multipliers.enumeration import MOST_BITS
@@ -24,9 +25,10 @@ from docs.making.checks import problems
 from docs.making.curves import KEPT, KEPT_WHOLE, play, worlds
 from docs.making.league_tables import with_tables
 from docs.making.policies import advice, costs, overview, page
-from docs.making.texts import heatmap
+from docs.making.texts import EVIDENCE, heatmap
 from pages import DOCS, ROOT, anchors, in_contents, links, pages
 from sampling import each
+from study import evidence
 
 # How many rewards are counted, wherever a page or docstring says so: the words around the number, and the constant.
 COUNTED = {
@@ -471,3 +473,36 @@ def test_what_the_page_says_of_moving_levels_is_so():
     assert min(swaps, key=lambda name: swaps[name]["regret"]) == "discount=0.95"
     for way in ("epochs=True", 'epochs="auto"'):
         assert rows["rises, no floor"][way]["ends_worse"] > rises[way]["ends_worse"]
+
+
+def test_what_the_page_on_who_won_says_was_measured():
+    """As ``python -m study.evidence`` kept it; tables are written from the same file. Limits are the goals."""
+    kept = {name: part["rows"] for name, part in json.loads(EVIDENCE.read_text(encoding="utf-8")).items()}
+    assert set(kept) == set(evidence.PARTS)
+    page = " ".join((DOCS / "howto" / "who-won.md").read_text(encoding="utf-8").split())
+    for name, row in kept["coverage"].items():
+        assert max(row["missed"], row["winner"]) <= (0.025 if name.startswith("2 arms") else 0.02)
+        assert row["width"] <= 1.7
+    for name, most in (("even", 1.0), ("floor 0.4", 1.4), ("floor 0.1", 3.6)):
+        assert kept["stops"][name]["mean"] <= most
+        assert kept["stops"][name]["wrong"] <= 0.01
+    equal = kept["stops"]["equal arms"]
+    assert equal["median"] <= 12_500
+    assert f"came after {equal['median']:,.0f} decisions (median of {equal['runs']:,} runs)" in page
+    two, thirty, some, many = kept["health"].values()
+    assert max(two["fires"], thirty["fires"]) <= 0.02
+    assert some["median"] <= 1500
+    assert many["median"] <= 350
+    assert f"even traffic and {two['runs']:,} runs each" in page
+    assert f"a false alarm in {100 * two['fires']:.1f} and {100 * thirty['fires']:.1f} % of them" in page
+    assert f"after {some['median']:,.0f} decisions (median); with 5 % and 50 %, after {many['median']:,.0f}." in page
+    better, other = kept["values"]["arm 1"], kept["values"]["arm 0"]
+    assert max(better["missed"], other["missed"]) <= 0.05
+    assert other["over_theirs"] <= 0.6 < better["over_theirs"]  # a goal of 0.6, which one of them misses
+    assert f"in {better['runs']} logs" in page
+    assert f"has {better['best_over_theirs']:.2f} of the other package's width" in page
+    late = [100 * row["late"] for row in kept["revenue"].values()]
+    assert f"{math.floor(min(late))} to {math.ceil(max(late))} %" == MEASURED_MISSES
+    assert {row["runs"] for row in kept["revenue"].values()} == {200}  # as its sentence says
+    assert {row["missed"] + row["winner"] for row in kept["live"].values()} == {0.0}
+    assert [f"{row['runs']} experiments" in page for row in kept["live"].values()] == [True] * 5

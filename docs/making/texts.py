@@ -20,6 +20,7 @@ RECORD = Path(__file__).parents[1] / "benchmarks.json"
 PEERS = Path(__file__).parents[1] / "peers.json"
 LEAGUE = Path(__file__).parents[1] / "league"
 DRIFT = Path(__file__).parents[1] / "drift.json"
+EVIDENCE = Path(__file__).parents[1] / "evidence.json"
 REAL = Path(__file__).parents[1] / "real_data.json"
 
 
@@ -84,14 +85,75 @@ def drift():
     kept = json.loads(DRIFT.read_text(encoding="utf-8"))
     rows = kept["rows"]
     heads = ["common level", *next(iter(rows.values()))]
-    lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
-    for name, found in rows.items():
-        cells = [f"{of['regret']:.1f} ± {of['error']:.1f} ({of['ends_worse']:.3f})" for of in found.values()]
-        lines.append(f"| {' | '.join([name, *cells])} |")
+    cells = [
+        [name, *(f"{of['regret']:.1f} ± {of['error']:.1f} ({of['ends_worse']:.3f})" for of in found.values())]
+        for name, found in rows.items()
+    ]
     said = (
         f"{kept['runs']} runs of 8000 rounds each: mean regret ± its standard error (runs that end on the worse arm)."
     )
-    return "\n".join([said, "", *lines, ""])
+    return f"{said}\n\n{numbers_table(heads, cells)}"
+
+
+def numbers_table(heads, rows):
+    """A table whose first column has names, and the others numbers."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join([*(f"| {' | '.join(cells)} |" for cells in lines), ""])
+
+
+def studied(part):
+    """What ``python -m study.evidence`` kept of a part, by the name of the row."""
+    return json.loads(EVIDENCE.read_text(encoding="utf-8"))[part]["rows"]
+
+
+LEVELS = {"constant": "constant", "rises": "rises fourfold", "falls": "falls to a quarter", "wave": "two waves"}
+
+
+def misses():
+    """Misses at any time with equal arms, beside those of usual intervals."""
+    rows = []
+    for name, of in studied("coverage").items():
+        arms, world = name.split(", ")
+        usual = f"{of['naive']:.3f}" if arms == "2 arms" else "-"
+        row = [f"{arms}, {LEVELS[world]}", f"{of['runs']:,}", f"{of['missed']:.4f}", f"{of['winner']:.4f}"]
+        rows.append([*row, f"{of['width']:.2f}", usual, f"{of['flag']:.3f}"])
+    ours = ["common level", "runs", "missed at any time", "false winner", "width over a fixed-time interval"]
+    return numbers_table([*ours, "usual: missed", "apart"], rows)
+
+
+TRAFFIC = {
+    "even": "even",
+    "floor 0.4": "Thompson sampling, floor 0.4",
+    "floor 0.1": "Thompson sampling, floor 0.1",
+}
+
+
+STOP_COLUMNS = {"mean": "{:.2f} of it", "median": "{:.2f}", "none": "{:.4g}", "wrong": "{:.4g}", "runs": "{:,}"}
+
+
+def stops():
+    """When a verdict comes, over the size of a fixed test."""
+    found = studied("stops")
+    rows = [
+        [said, *(form.format(found[name][each]) for each, form in STOP_COLUMNS.items())]
+        for name, said in TRAFFIC.items()
+    ]
+    return numbers_table(["traffic", "mean", "median", "no verdict by 8 times that", "wrong", "runs"], rows)
+
+
+VALUE_COLUMNS = {"missed": "{:.3f}", "over_fixed": "{:.2f}", "over_theirs": "{:.2f}"}
+
+
+def value_widths():
+    """Misses and widths of the values of arms."""
+    names = {"arm 1": "the better one, which most decisions have", "arm 0": "the other"}
+    found = studied("values")
+    rows = [
+        [said, *(form.format(found[name][each]) for each, form in VALUE_COLUMNS.items())]
+        for name, said in names.items()
+    ]
+    theirs = f"width over that of vw-estimators 0.2.2, {found['arm 0']['theirs']} logs"
+    return numbers_table(["arm", "missed at any time", "width over a fixed-time interval", theirs], rows)
 
 
 def screen(name):

@@ -1,5 +1,7 @@
 """The study of evidence: its compiled loop is the package's, and each table is printed."""
 
+import json
+
 import pytest
 
 from sampling import exhaustive
@@ -18,6 +20,20 @@ def test_intervals_miss_seldom_where_usual_ones_nearly_always_do():
     assert found["missed"] <= 21 / 300
     assert found["naive"] > 0.9
     assert 1.5 < found["width"] < 1.7
+
+
+@exhaustive
+@pytest.mark.parametrize("name", ["coverage", "stops", "health", "values"])
+def test_first_runs_are_those_that_were_kept(name):
+    """Numbers of the documentation that an earlier version has made have other first runs."""
+    if name == "values":
+        pytest.importorskip("estimators.bandits.cs")
+    part, _ = evidence.PARTS[name]
+    kept = json.loads(evidence.FILE.read_text(encoding="utf-8"))[name]["few_runs"]
+    found = part(evidence.FEW_RUNS)
+    assert list(found) == list(kept)
+    for row, numbers in found.items():
+        assert numbers == pytest.approx(kept[row], rel=1e-9)
 
 
 @exhaustive
