@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bandstrap import UCB1
 from bandstrap.errors import InvalidInput
 from bandstrap.evidence import PolicyValues, rejection_replay, value
-from bandstrap.evidence.betting import BETS, VALUE_LOG_PRIOR, log_threshold, log_wealth
+from bandstrap.evidence.betting import BETS, LOG_PRIOR, VALUE_LOG_PRIOR, log_threshold, log_wealth
 from bandstrap.evidence.value import ARRAYS
 from naive import evidence as naive
 from sampling import each
@@ -51,13 +51,14 @@ def test_the_mean_over_all_paths_of_five_adaptive_rounds(target, less_served, si
     The second side is that of rewards ``1 - R``, which has the upper ends.
     """
     wealth, exact, total = [], [], []
+    prior = LOG_PRIOR if less_served else VALUE_LOG_PRIOR
 
     def follow(past, probability, truth, log_means, state):
         if len(past) == ROUNDS:
             total.append(probability)
             products = state.log_products[0, side]
-            wealth.append(probability * math.exp(float(log_wealth(products, truth, VALUE_LOG_PRIOR))))
-            exact.append(probability * math.exp(float(log_wealth(products - log_means, 0.0, VALUE_LOG_PRIOR))))
+            wealth.append(probability * math.exp(float(log_wealth(products, truth, prior))))
+            exact.append(probability * math.exp(float(log_wealth(products - log_means, 0.0, prior))))
             return
         weights = weights_after(past)
         means = means_after(past, weights)

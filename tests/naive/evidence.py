@@ -91,7 +91,7 @@ def value_lower_end(arms, rewards, weights, target, threshold, less_served=False
         if flip:
             rewards, levels = [1 - Decimal(r) for r in rewards], [1 - level for level in levels]
         bets = []
-        for prior, bet in zip(priors(VALUE_CENTRE), BETS, strict=True):
+        for prior, bet in zip(priors(CONTRAST_CENTRE if less_served else VALUE_CENTRE), BETS, strict=True):
             steps = list(value_steps(arms, rewards, weights, target, levels, bet, less_served))
             product = prior
             for factor, _ in steps:

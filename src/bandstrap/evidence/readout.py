@@ -282,7 +282,7 @@ def readout(
     ...     print(line)
     'green' may be shipped: every other arm is ruled out.
     6,000 decisions.
-    Gained over 'red' for all: +94.49 (+40.14 to +152.8) in total, +16 % (+6.7 to +26) (approximate).
+    Gained over 'red' for all: +94.49 (+42 to +151.7) in total, +16 % (+7 to +25) (approximate).
     """
     if not isinstance(state, LogEvidence):
         raise requirement("state", OWNER, "a LogEvidence", brief(state))

@@ -15,6 +15,7 @@ from bandstrap.evidence.betting import (
     BETS,
     EPS,
     LARGEST_BET,
+    LOG_PRIOR,
     N_BETS,
     ROUNDINGS,
     VALUE_LOG_PRIOR,
@@ -97,7 +98,8 @@ class PolicyValues:
         \quad x_{ij} = W_i \bigl(R_i - r'_{ij}(A_i)\bigr), \quad c_{ij} = \sum_a \pi(a) r'_{ij}(a),
         \quad r'_{ij}(a) = \min\Bigl(r_i, \frac{0.9\, p_i(a)}{l_j\, \pi(a)}\Bigr),
 
-    bets as in :class:`Contrasts`, and prior :math:`\pi_j \propto 1/(1 + ((j - 3.5)/1.5)^2)`. The upper end is 1 minus the lower end for rewards ``1 - R``.
+    bets as in :class:`Contrasts`, and prior :math:`\pi_j \propto 1/(1 + ((j - 3.5)/1.5)^2)`. The upper end is 1 minus the
+    lower end for rewards ``1 - R``.
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ class PolicyValues:
         Lowest and highest possible reward. Default: 0 and 1.
     less_served
         Estimate the value of each policy minus the value of the policy that was served: its regret, or gain. The score
-        is :math:`x_{ij} - (R_i - r_i)`, with 1 less in place of :math:`0.9/l_j`. Default: the value itself.
+        is :math:`x_{ij} - (R_i - r_i)`, with 1 less in place of :math:`0.9/l_j`. It varies less, so that the prior is
+        that of :class:`Contrasts`. Default: the value itself.
 
     See Also
     --------
@@ -177,6 +180,7 @@ class PolicyValues:
             if len(self.names) != len(self.targets):
                 raise requirement("names", owner, f"one for each of the {len(self.targets)} targets", brief(names))
         self.less_served = bool(less_served)
+        self._prior = LOG_PRIOR if self.less_served else VALUE_LOG_PRIOR
         self.n_decisions = 0
         self.level = 0.5
         n_targets = len(self.targets)
@@ -302,7 +306,7 @@ class PolicyValues:
         least = -1.0 if self.less_served else 0.0
         ends = np.full((len(self.targets), 2), least)
         if n:
-            sums = lower_sum(self.log_products - slack, log_threshold(alpha), VALUE_LOG_PRIOR)
+            sums = lower_sum(self.log_products - slack, log_threshold(alpha), self._prior)
             ends = sums / n - EPS * (ROUNDINGS * np.abs(sums / n) + 4.0)
         ends = np.where(self.uncovered[:, None] > 0.0, least, np.clip(ends, least, 1.0))
         found = []
