@@ -89,7 +89,9 @@ def main():
             cells = [f"{of['regret']:.1f} ± {of['error']:.1f} ({of['ends_worse']:.3f})" for of in row.values()]
             sys.stdout.write(f"| {' | '.join([f'{name}, {floor}', *cells])} |\n")
             sys.stdout.flush()
-            FILE.write_text(json.dumps({"runs": RUNS, "few_runs": few, "rows": found}, indent=1) + "\n", encoding="utf-8")
+            FILE.write_text(
+                json.dumps({"runs": RUNS, "few_runs": few, "rows": found}, indent=1) + "\n", encoding="utf-8"
+            )
 
 
 if __name__ == "__main__":
