@@ -253,9 +253,7 @@ def routing(say):
         f"weak model {weak:.1f} %"
     )
     least = by_subject.row(int((by_subject["strong"] - by_subject["weak"]).arg_min()), named=True)
-    say(
-        f"{least['subject']}: strong {100 * least['strong']:.1f} %, weak {100 * least['weak']:.1f} % of {least['len']}"
-    )
+    say(f"{least['subject']}: strong {100 * least['strong']:.1f} %, weak {100 * least['weak']:.1f} % of {least['len']}")
     best = [best_by_subject(by_subject, price) for price in PRICES]
     fixed = {
         "always weak": [[0.0, weak]] * len(PRICES),

@@ -161,7 +161,9 @@ def test_what_the_page_says_of_contextual_policies_is_so():
     page = " ".join((DOCS / "which-contextual-policy.md").read_text(encoding="utf-8").split())
     rows = polars.read_parquet(DOCS / "league" / "contexts.parquet").to_dicts()
     found = {(row["environment"], row["policy"]): row for row in rows}
-    overall = {row["policy"]: row for row in polars.read_parquet(DOCS / "league" / "contexts-overall.parquet").to_dicts()}
+    overall = {
+        row["policy"]: row for row in polars.read_parquet(DOCS / "league" / "contexts-overall.parquet").to_dicts()
+    }
     worlds = list(dict.fromkeys(row["environment"] for row in rows))
     assert len(rows) == len(worlds) * len(overall)  # nobody sat out
     assert f"{len(overall)} policies, four of them Vowpal Wabbit's, on {len(worlds)} environments" in page

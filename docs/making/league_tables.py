@@ -135,7 +135,9 @@ def beside_yardstick(*fields: str) -> TableMaker:
         (yardstick,) = frame["yardstick"].drop_nulls().unique()
         rows = [
             row
-            for row in frame.sort(["n_common", "ratio", "policy"], descending=[True, False, False]).iter_rows(named=True)
+            for row in frame.sort(["n_common", "ratio", "policy"], descending=[True, False, False]).iter_rows(
+                named=True
+            )
             if row["ratio"] is not None and (not policies or row["policy"] in policies)
         ]
         lines = [

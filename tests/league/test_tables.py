@@ -109,7 +109,11 @@ def folder(tmp_path):
         ),
         (
             "some | rank | A; B; C | Gaussian",
-            ["| rewards | A | B | C |", "| --- | ---: | ---: | ---: |", "| Gaussian | 2 (1 to 2) | **1 (1)** | 3 (1 to 3) |"],
+            [
+                "| rewards | A | B | C |",
+                "| --- | ---: | ---: | ---: |",
+                "| Gaussian | 2 (1 to 2) | **1 (1)** | 3 (1 to 3) |",
+            ],
         ),
         (
             "some | winners",
@@ -160,7 +164,10 @@ def test_a_table_is_made_from_the_file_and_the_rest_of_the_page_kept(folder, wan
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("some | median", "a league has no table 'median'; it has mean, q95, q99, worst, rank, winners, overall, means, stability."),
+        (
+            "some | median",
+            "a league has no table 'median'; it has mean, q95, q99, worst, rank, winners, overall, means, stability.",
+        ),
         ("some | mean | A; D", "some.parquet has no policy 'D'."),
         ("some | mean | A | Poisson", "some.parquet has no environment 'Poisson'."),
     ],
