@@ -85,11 +85,29 @@ def test_lines_of_routing_that_nobody_plays_are_counted_from_the_file(kept):
 
 def test_what_the_page_says_of_routing_is_so(kept):
     found = kept["routing"]["drawn"]
-    gains = {name: dict(zip(found["prices"], parts[2], strict=True)) for name, parts in found["routers"].items()}
+    gains = {
+        name: dict(zip(found["prices"], (gain for _, _, gain in parts), strict=True))
+        for name, parts in found["routers"].items()
+    }
     for price in (10, 15):  # routing pays
         assert gains["ShareUCB"][price][0] > max(0.0, gains["EdgeworthUCB, no context"][price][0])
         assert abs(gains["ShareUCB"][price][0] - gains["LinUCB 1, textbook"][price][0]) < 0.25
     for price in (0, 5, 20, 30):  # one model alone does
         assert gains["ShareUCB"][price][0] < min(0.0, gains["EdgeworthUCB, no context"][price][0] + 0.1)
+    best = dict(zip(found["prices"], found["fixed"]["best for each subject"], strict=True))
+    for price in (10, 15):
+        better = max(
+            right - price * calls / 100
+            for calls, right in (found["fixed"][name][0] for name in ("always weak", "always strong"))
+        )
+        most = best[price][1] - price * best[price][0] / 100 - better
+        assert 0.25 < gains["ShareUCB"][price][0] / most < 0.4
+    share, greedy = (  # with late verdicts, then at once
+        [list(map(float, line.split()[-7:])) for line in kept["routing"]["printed"] if line.startswith(name)]
+        for name in ("ShareUCB  ", "greedy  ")
+    )
+    assert max(abs(a - b) for a, b in zip(*share, strict=True)) < 0.11
+    assert all(a >= b for a, b in zip(*greedy, strict=True))
     spreads = {name: sum(high - low for _, low, high in of.values()) for name, of in gains.items()}
-    assert spreads["greedy"] > spreads["ShareUCB"]
+    del spreads["EdgeworthUCB, no context"]
+    assert sorted(spreads, key=spreads.get) == ["LinUCB 1, textbook", "ShareUCB", "greedy"]

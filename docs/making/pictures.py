@@ -476,7 +476,7 @@ def routing(narrow):
     gains.axhline(0.0, color=GREY, linewidth=1)
     places = np.arange(len(found["prices"]))
     for number, (name, several) in enumerate(found["routers"].items()):
-        calls, right, gain = (np.array(values).T for values in several)
+        calls, right, gain = np.array(several).transpose(1, 2, 0)
         style = {"color": COLOURS[number], "marker": markers[number], "markersize": 4, "linewidth": 1, "elinewidth": 1}
         plane.errorbar(calls[0], right[0], spread(right), spread(calls), label=name, **style)
         gains.errorbar(
