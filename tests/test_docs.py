@@ -86,19 +86,23 @@ def test_no_other_page_says_how_many_rewards_are_counted():
     assert {"README.md", "src/bandstrap/policies/bootstrapped_ucb.py"} <= found <= COUNTED.keys()
 
 
-def test_the_tables_of_the_league_are_those_of_its_results():
-    page = (DOCS / "which-policy.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["which-policy", "which-contextual-policy"])
+def test_the_tables_of_the_league_are_those_of_its_results(name):
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     assert with_tables(page, DOCS / "league") == page
     # A table of numbers without a comment above it would not be compared.
     for table in re.finditer(r"(?:^\|.*\|\n)+", page, re.M):
         assert page[: table.start()].endswith(" -->\n") or not re.search(r"\d ±|\d to \d", table[0])
 
 
-@pytest.mark.parametrize("name", ["horizon-2000", "horizon-20000", "overall-2000", "overall-20000"])
+RESULTS = ["horizon-2000", "horizon-20000", "overall-2000", "overall-20000", "contexts", "contexts-overall"]
+
+
+@pytest.mark.parametrize("name", RESULTS)
 def test_results_of_the_league_are_of_its_members_and_small(name):
     path = DOCS / "league" / f"{name}.parquet"
     assert path.stat().st_size < 150_000
-    frame, league = polars.read_parquet(path), read_league()
+    frame, league = polars.read_parquet(path), read_league(contexts=name.startswith("contexts"))
     policies = {policy.name: policy.told for policy in league.policies}
     assert dict(zip(frame["policy"], frame["told"], strict=True)).items() <= policies.items()
     if "environment" in frame.columns:
@@ -153,6 +157,45 @@ def test_what_the_page_says_of_edgeworth_is_so():
     assert f"the largest multiple is {max(tails.values()):.2f}, with {max(tails, key=tails.get)}" in page
     for name in above("BUCB+", "q99"):
         assert found[name, "Edgeworth UCB"]["q99_low"] <= found[name, "BUCB+"]["q99_high"]
+
+
+def test_what_the_page_says_of_contextual_policies_is_so():
+    page = " ".join((DOCS / "which-contextual-policy.md").read_text(encoding="utf-8").split())
+    rows = polars.read_parquet(DOCS / "league" / "contexts.parquet").to_dicts()
+    found = {(row["environment"], row["policy"]): row for row in rows}
+    overall = {
+        row["policy"]: row for row in polars.read_parquet(DOCS / "league" / "contexts-overall.parquet").to_dicts()
+    }
+    worlds = list(dict.fromkeys(row["environment"] for row in rows))
+    assert len(rows) == len(worlds) * len(overall)  # nobody sat out
+    assert f"{len(overall)} policies, four of them Vowpal Wabbit's, on {len(worlds)} environments" in page
+    assert f"From a league of {len(overall)} on {len(worlds)} environments" in (DOCS / "index.md").read_text("utf-8")
+    assert {row["replications"] for row in rows if row["policy"] == "ShareUCB"} == {40}
+
+    def below(policy, other="ShareUCB"):
+        return {world for world in worlds if found[world, policy]["mean"] < found[world, other]["mean"]}
+
+    def times(policy, world):
+        return found[world, policy]["mean"] / found[world, "ShareUCB"]["mean"]
+
+    assert min(overall, key=lambda policy: overall[policy]["relative"]) == "ShareUCB"
+    assert overall["bootstrapped UCB"]["ratio_low"] < 1.0 < overall["bootstrapped UCB"]["ratio_high"]
+    assert f"{100 * (overall['ShareUCB, randomized']['ratio'] - 1):.0f} % more regret" in page
+    greedy = overall["greedy"]
+    assert {world for world in worlds if found[world, "greedy"]["rank"] == 1} == {"digits", "nursery", "segment"}
+    more = {"satimage", "2 of 20 features matter", "contexts carry nothing"}
+    assert below("greedy") == {"digits", "nursery", "segment"} | more
+    assert f"Overall it has {greedy['ratio']:.3f} times" in page
+    assert f"more beyond error on {greedy['n_above']} environments, less on {greedy['n_below']}." in page
+    fails = [f"{times('greedy', world):.2f} times" for world in ("wheel .5", "wheel .95", "letter")]
+    assert f"{fails[0]} `ShareUCB`'s regret on wheel .5, {fails[1]} on wheel .95, {fails[2]} on letter" in page
+    assert f"shrunk to 0, has {overall['greedy, textbook']['ratio']:.3f} times" in page
+    for world in ("contexts carry nothing", "2 of 20 features matter"):
+        assert f"{world.capitalize()}**: place {found[world, 'ShareUCB']['rank']}" in page
+    assert {"letter", "twenty arms", "wheel .95"} == {w for w in worlds if found[w, "LinUCB 1, textbook"]["rank"] == 1}
+    assert 0.4 < times("LinUCB 1, textbook", "wheel .95") < 0.6
+    wabbit = {world for world in worlds if min(found[world, p]["rank"] for p in overall if p.startswith("VW")) == 1}
+    assert wabbit == {"car", "contexts carry nothing"}
 
 
 @pytest.fixture

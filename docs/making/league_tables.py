@@ -10,10 +10,13 @@ and environments, all by default. ``python -m docs.making.league_tables docs/whi
 ``mean``, ``q95``, ``q99``, ``worst``
     A row per environment, a column per policy: mean regret with its standard error, a percentile with its interval, or the
     regret of the worst run and its multiple of the mean. The lowest of a row is bold.
+``rank``
+    A row per environment, a column per policy: place by mean regret, with its interval.
 ``winners``
     Who has the lowest mean regret on each environment, among the policies without parameters and among all.
-``overall``
-    A row per policy of a file ``overall.parquet``: geometric means beside the yardstick.
+``overall``, ``means``
+    A row per policy of a file ``overall.parquet``: geometric means beside the yardstick, of the 99th percentile too, or of
+    the mean alone, where runs are too few for percentiles.
 ``stability``
     A row per policy of a file ``stability.parquet``: how normal the mean of an arm is when play ends, on each of its
     environments.
@@ -125,27 +128,31 @@ def show_first(rows: Iterable[TableRow]) -> str:
     return shown + (f", within error of it {'; '.join(close)}" if close else "")
 
 
-def overall(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
-    """Geometric means beside the yardstick, the lowest first."""
-    (yardstick,) = frame["yardstick"].drop_nulls().unique()
-    rows = [
-        row
-        for row in frame.sort(["n_common", "ratio", "policy"], descending=[True, False, False]).iter_rows(named=True)
-        if row["ratio"] is not None and (not policies or row["policy"] in policies)
-    ]
-    lines = [
-        [
-            row["policy"],
-            row["told"],
-            f"{row['ratio']:.3f} ({show_ends(row, 'ratio', as_ratio)})",
-            f"{row['ratio_q99']:.3f} ({show_ends(row, 'ratio_q99', as_ratio)})",
-            f"{row['n_below']}, {row['n_above']} of {row['n_common']}",
+def beside_yardstick(*fields: str) -> TableMaker:
+    """What makes a table of geometric means beside the yardstick, the lowest first."""
+
+    def table(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
+        (yardstick,) = frame["yardstick"].drop_nulls().unique()
+        rows = [
+            row
+            for row in frame.sort(["n_common", "ratio", "policy"], descending=[True, False, False]).iter_rows(
+                named=True
+            )
+            if row["ratio"] is not None and (not policies or row["policy"] in policies)
         ]
-        for row in rows
-    ]
-    return in_bars(
-        ["policy", "needs", f"mean / {yardstick}", f"99th percentile / {yardstick}", "below, above beyond error"], lines
-    )
+        lines = [
+            [
+                row["policy"],
+                row["told"],
+                *(f"{row[field]:.3f} ({show_ends(row, field, as_ratio)})" for field in fields),
+                f"{row['n_below']}, {row['n_above']} of {row['n_common']}",
+            ]
+            for row in rows
+        ]
+        heads = [f"{'99th percentile' if field == 'ratio_q99' else 'mean'} / {yardstick}" for field in fields]
+        return in_bars(["policy", "needs", *heads, "below, above beyond error"], lines)
+
+    return table
 
 
 def stability(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
@@ -181,6 +188,11 @@ def show_mean(row: TableRow) -> str:
 def show_worst(row: TableRow) -> str:
     """The worst run, and how many times the mean it is."""
     return f"{row['worst']:.0f} ({row['worst'] / row['mean']:.0f} x)"
+
+
+def show_rank(row: TableRow) -> str:
+    """A place and its interval."""
+    return f"{row['rank']} ({show_ends(row, 'rank', lambda end: f'{end:.0f}')})"
 
 
 def show_percentile(name: str) -> Callable[[TableRow], str]:
@@ -220,8 +232,10 @@ KINDS: dict[str, TableMaker] = {
     "q95": by_environment("q95", show_percentile("q95")),
     "q99": by_environment("q99", show_percentile("q99")),
     "worst": by_environment("worst", show_worst),
+    "rank": by_environment("rank", show_rank),
     "winners": winners,
-    "overall": overall,
+    "overall": beside_yardstick("ratio", "ratio_q99"),
+    "means": beside_yardstick("ratio"),
     "stability": stability,
 }
 

@@ -462,3 +462,34 @@ def banners(narrow):
     axis.set(xlabel="items, sorted by their estimate", ylabel="clicks, per cent", ylim=(0, None))
     axis.set_xticks([])
     return figure
+
+
+def routing(narrow):
+    """Right answers against strong calls of each router over a grid of prices, and what it gains over the better model."""
+    found = real("routing")
+    figure, (plane, gains) = canvas(9.5, 4.2, narrow, columns=2)
+    fixed, markers = found["fixed"], "os^D"
+    ends = np.array([fixed["always weak"][0], fixed["random"][0], fixed["always strong"][0]])
+    plane.plot(*ends.T, color=GREY, linestyle=":", marker="x", label="always weak, random, always strong")
+    best = np.array(fixed["best for each subject"]).T
+    plane.plot(*best, color=GREY, linestyle="--", label="best for each subject, in hindsight")
+    gains.axhline(0.0, color=GREY, linewidth=1)
+    places = np.arange(len(found["prices"]))
+    for number, (name, several) in enumerate(found["routers"].items()):
+        calls, right, gain = np.array(several).transpose(1, 2, 0)
+        style = {"color": COLOURS[number], "marker": markers[number], "markersize": 4, "linewidth": 1, "elinewidth": 1}
+        plane.errorbar(calls[0], right[0], spread(right), spread(calls), label=name, **style)
+        gains.errorbar(
+            places + 0.12 * (number - 1.5), gain[0], spread(gain), linestyle="none", **style | {"linewidth": 0}
+        )
+    plane.set(xlabel="strong calls, per cent", ylabel="right answers, per cent")
+    gains.set(xlabel="price of 100 strong calls, in right answers", ylabel="gain per 100 questions")
+    gains.set_xticks(places, [f"{price}" for price in found["prices"]])
+    explain_all(figure, plane, narrow)
+    return figure
+
+
+def spread(rows):
+    """How far the lower and upper ends are from the means."""
+    mean, low, high = rows
+    return np.array([mean - low, high - mean])

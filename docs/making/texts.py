@@ -162,7 +162,9 @@ def screen(name):
     return "\n".join(["```text", *lines, "```", ""])
 
 
-trial, banners, visits, purchases = (partial(screen, name) for name in ("trial", "banners", "visits", "purchases"))
+trial, banners, visits, purchases, routing = (
+    partial(screen, name) for name in ("trial", "banners", "visits", "purchases", "routing")
+)
 
 
 def commands():

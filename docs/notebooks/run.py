@@ -5,6 +5,7 @@ unless what it prints has changed, or a library draws a picture with other bytes
 """
 
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
+DATA = sorted((HERE.parent / "data").glob("*.csv.gz"))
 CELL = re.compile(r"\S*ipykernel_\d+/\d+\.py")
 KERNEL = {
     "display_name": "Python 3",
@@ -22,9 +24,11 @@ KERNEL = {
 
 
 def execute(path):
-    """The notebook as a new kernel leaves it, run from top to bottom in an empty folder."""
+    """The notebook as a new kernel leaves it, run from top to bottom in a folder with the data."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
+        for file in DATA:
+            shutil.copy(file, folder)
         client = NotebookClient(
             notebook,
             timeout=600,

@@ -25,6 +25,9 @@ from sampling import each
         ("x:a=\"2024\",b=it's,c=''", "x", {"a": "2024", "b": "it's", "c": ""}),
         ("x:a=',\\\\',b=1", "x", {"a": ",\\", "b": 1}),
         ("x:a=(1,'b,(c'),d=e)", "x", {"a": (1, "b,(c"), "d": "e)"}),
+        ('x:a={"b": ["c, d", "}"], "e":"f,{"},g=h', "x", {"a": {"b": ["c, d", "}"], "e": "f,{"}, "g": "h"}),
+        ('x:a={"b": null, "c": 1}', "x", {"a": '{"b": null, "c": 1}'}),
+        ("x:a=b:'c,d='e'", "x", {"a": "b:'c", "d": "e"}),
     ],
 )
 def test_parses(text, name, options):

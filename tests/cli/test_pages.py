@@ -79,7 +79,8 @@ def follow(command, run):
         if name == "simulate" and files:
             smaller_file(files[0])
         else:
-            arguments = [argument for argument in arguments if argument not in SIZES] + SMALLER.get(name, [])
+            kind = f"{name} --contexts" if "--contexts" in arguments else name
+            arguments = [argument for argument in arguments if argument not in SIZES] + SMALLER.get(kind, [])
         if name == "paper" and tuple(arguments) in FOLLOWED:
             return
         done = run(*arguments)

@@ -9,7 +9,7 @@ from bandstrap.errors import InvalidInput
 from docs.making.league_tables import with_tables, write_tables
 
 
-def match(environment, policy, mean, q99, told="nothing", error=1.0):
+def match(environment, policy, mean, q99, told="nothing", error=1.0, rank=1):
     return {
         "environment": environment,
         "policy": policy,
@@ -23,13 +23,16 @@ def match(environment, policy, mean, q99, told="nothing", error=1.0):
         "q99_low": q99 - 1,
         "q99_high": math.inf,
         "worst": 3 * q99,
+        "rank": rank,
+        "rank_low": 1,
+        "rank_high": rank,
     }
 
 
 MATCHES = [
-    match("Gaussian", "A", 55.44, 170.0),
+    match("Gaussian", "A", 55.44, 170.0, rank=2),
     match("Gaussian", "B", 52.0, 180.0, told="sigma"),
-    match("Gaussian", "C", 56.9, 160.0),
+    match("Gaussian", "C", 56.9, 160.0, rank=3),
     match("beta", "A", 7.125, 9.0, error=0.125),
     match("beta", "B", 123.0, 200.0, told="sigma"),
     match("beta", "C", 8.0, 20.0, error=0.1) | {"mean": None, "q95": None, "q99": None, "worst": None},
@@ -105,6 +108,14 @@ def folder(tmp_path):
             ["| rewards | A | B |", "| --- | ---: | ---: |", "| beta | **27 (4 x)** | 600 (5 x) |"],
         ),
         (
+            "some | rank | A; B; C | Gaussian",
+            [
+                "| rewards | A | B | C |",
+                "| --- | ---: | ---: | ---: |",
+                "| Gaussian | 2 (1 to 2) | **1 (1)** | 3 (1 to 3) |",
+            ],
+        ),
+        (
             "some | winners",
             [
                 "| rewards | needs no parameters | any policy |",
@@ -119,6 +130,14 @@ def folder(tmp_path):
                 "| policy | needs | mean / A | 99th percentile / A | below, above beyond error |",
                 "| --- | --- | ---: | ---: | ---: |",
                 "| C | nothing | 0.500 (0.490 to 0.510) | 1.000 (0.500 to 1.500) | 1, 0 of 2 |",
+            ],
+        ),
+        (
+            "all | means | C",
+            [
+                "| policy | needs | mean / A | below, above beyond error |",
+                "| --- | --- | ---: | ---: |",
+                "| C | nothing | 0.500 (0.490 to 0.510) | 1, 0 of 2 |",
             ],
         ),
         (
@@ -145,7 +164,10 @@ def test_a_table_is_made_from_the_file_and_the_rest_of_the_page_kept(folder, wan
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("some | median", "a league has no table 'median'; it has mean, q95, q99, worst, winners, overall, stability."),
+        (
+            "some | median",
+            "a league has no table 'median'; it has mean, q95, q99, worst, rank, winners, overall, means, stability.",
+        ),
         ("some | mean | A; D", "some.parquet has no policy 'D'."),
         ("some | mean | A | Poisson", "some.parquet has no environment 'Poisson'."),
     ],

@@ -64,14 +64,18 @@ def test_contexts_are_stored_learned_late_and_replayed(tmp_path, randomized):
 
 def test_the_command_line_takes_a_context_and_others_refuse_one(tmp_path, monkeypatch, capsys):
     invoke = runner(monkeypatch, capsys)
-    policy = ShareUCB(contexts={"device": ["phone", "desktop"]})
-    with live.create(tmp_path / "a.db", "a", policy=policy, arms=["red", "blue"], seed=4):
-        pass
+    policy = 'share_ucb:contexts={"device": ["phone", "desktop"]}'
+    made = invoke(
+        "live", "create", str(tmp_path / "a.db"), "a", "--policy", policy, "--arms", "red,blue", "--seed", "4"
+    )
+    assert made.returncode == 0, made.stderr
+    with live.open(tmp_path / "a.db", "a") as experiment:
+        assert experiment.state.policy.schema == Contexts({"device": ["phone", "desktop"]})
     told = ["live", "decide", str(tmp_path / "a.db"), "a", "--json", "--context"]
     found = invoke(*told, '{"device": "phone"}')
     assert found.returncode == 0
     assert json.loads(found.stdout)["weights"] == {"red": 0.5, "blue": 0.5}
-    for wrong in ('{"device": "watch"}', "[1]", "{"):
+    for wrong in ('{"device": "watch"}', "[1]", "{", "", '{"device": NaN}'):
         refused = invoke(*told, wrong)
         assert refused.returncode == 2
         assert "context" in refused.stderr

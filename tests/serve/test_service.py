@@ -619,11 +619,19 @@ def test_a_context_reaches_the_policy_by_every_route(service):
             {"device": "watch"},
             {"device": "phone", "more": 1},
             {"device": ["phone"]},
+            {"device": "phone", "visits": 10**400},
+            {"device": "phone", "visits": {"one": [1]}},
+            {"device": "phone", "visits": True},
             [1, 2, "x"],
             "phone",
             {},
         ):
             assert ask(service, "POST", path, {"context": wrong}).status_code == 422
+        codes = []
+        for number in (b"NaN", b"1e999", b"9" * 5000):
+            body = b'{"context": {"device": "phone", "visits": ' + number + b"}}"
+            codes.append(ask(service, "POST", path, body).status_code)
+        assert codes == [400, 400, 400]  # no finite numbers, or too long a one
         assert ask(service, "POST", "/experiments/checkout/decisions", {"context": context}).status_code == 422
         # What has no context could never be learned of.
         for arm in ("red", "green"):

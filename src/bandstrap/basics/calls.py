@@ -33,8 +33,9 @@ class Call(NamedTuple):
 
 
 def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> Call:
-    """Parse ``name`` or ``name:key=value,...``; values are numbers, ``true``/``false``, ``(a, b)`` pairs or words.
+    """Parse ``name`` or ``name:key=value,...``.
 
+    Values are numbers, ``true``/``false``, ``(a, b)`` pairs, tables ``{"a": 1}`` or words.
     A value in quotes is text, whatever it holds. For the names in ``firsts`` the first value may come without a key: it is
     the text of the option given there.
 
@@ -84,10 +85,10 @@ def split_options(text: str) -> list[str]:
             if character == quote and not escaped:
                 quote = ""
             escaped = character == "\\" and not escaped
-        elif character in QUOTES and before in ("", "=", "(", "[", ","):  # inside a word it is an apostrophe
-            quote = character
+        elif character in QUOTES and (before in ("", "=", "(", "[", "{", ",") or (depth and before == ":")):
+            quote = character  # inside a word it is an apostrophe
         else:
-            depth = max(0, depth + (character in "([") - (character in ")]"))
+            depth = max(0, depth + (character in "([{") - (character in ")]}"))
         if character == "," and depth == 0 and not quote:
             items.append(text[start:i])
             start, before = i + 1, ""

@@ -539,7 +539,7 @@ def read_actions(text: str, parameter: str = "actions") -> Any:
     source = text
     if text == "-":
         source = sys.stdin.read()
-    elif not text.lstrip().startswith(("[", "{")):
+    elif text.strip() and not text.lstrip().startswith(("[", "{")):
         try:
             source = Path(text).read_text(encoding="utf-8")
         except UnicodeDecodeError:
