@@ -506,3 +506,11 @@ def test_what_the_page_on_who_won_says_was_measured():
     assert {row["runs"] for row in kept["revenue"].values()} == {200}  # as its sentence says
     assert {row["missed"] + row["winner"] for row in kept["live"].values()} == {0.0}
     assert [f"{row['runs']} experiments" in page for row in kept["live"].values()] == [True] * 5
+
+
+def test_the_picture_of_the_layers_leaves_nothing_in_the_folder(tmp_path, monkeypatch):
+    from docs.making import pictures
+
+    monkeypatch.chdir(tmp_path)
+    pictures.imports(narrow=True)
+    assert list(tmp_path.iterdir()) == []  # grimp's cache went into the source archive, which `make dist` then refused
