@@ -344,8 +344,13 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path):
     (tmp_path / "index.html").write_text(
         "<a href='other.html#here'>well</a> <a href='https://example.org'>away</a> <img src='data:,'>"
         "<a href='gone.html'>gone</a> <a href='other.html#there'>no place</a> <script src='//cdn.example/x.js'></script>"
+        "<p>e<sup>x</sup> <br> <code>2^n</code> <span class='math notranslate'>x_1</span> and snake_case</p>"
+        "<p> I_2</p><p> and e^(x) there</p>  <b>$x \\sim y</b>"
     )
     assert problems(tmp_path) == [
+        "index.html has a formula that is not set: x and snake_case I_2 and e^(x) there $x",
+        "index.html has a formula that is not set: snake_case I_2 and e^(x) there $x \\sim y",
+        "index.html has a formula that is not set: I_2 and e^(x) there $x \\sim y",
         "index.html leads to gone.html, which is not there",
         "index.html leads to other.html#there, where there is no such place",
         "index.html fetches //cdn.example/x.js",

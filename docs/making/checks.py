@@ -1,4 +1,6 @@
-"""What is wrong with a site that was built: links that lead nowhere, and what would be fetched from a network."""
+"""What is wrong with a site that was built: links that lead nowhere, formulas that are not set, and what would be fetched
+from a network.
+"""
 
 import re
 from html.parser import HTMLParser
@@ -9,15 +11,33 @@ from urllib.parse import unquote, urlsplit
 FETCHED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("link", "href")}
 
 
+# Elements without an end, and those whose text is shown as it is typed.
+EMPTY = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+TYPED = {"code", "pre", "script", "style", "svg", "title"}
+# A power, an index or a command that stands as it was typed: in text that no directive, dollar or function has set.
+UNSET = re.compile(r"[\w)]\^[-\N{MINUS SIGN}({\w]|\b[^\W\d_]_\w\b|\$[^$\s][^$]*\\[a-z]")
+
+
 class Page(HTMLParser):
-    """The places of a page, and where it leads: pairs of a tag and an address."""
+    """The places of a page, where it leads (a tag, its attribute and an address), and its text without code and formulas."""
 
     def __init__(self, text):
         super().__init__()
-        self.places, self.leads = set(), []
+        self.places, self.leads, self.text = set(), [], ""
+        self._inside = []  # of each element that is open: whether its text is as it was typed
         self.feed(text)
 
+    def handle_endtag(self, tag):
+        if tag not in EMPTY and self._inside:
+            self._inside.pop()
+
+    def handle_data(self, data):
+        if not any(self._inside):
+            self.text += data
+
     def handle_starttag(self, tag, attrs):
+        if tag not in EMPTY:
+            self._inside.append(tag in TYPED or {"math", "sig"} & set((dict(attrs).get("class") or "").split()))
         for key, value in attrs:
             if key in ("id", "name") and value:
                 self.places.add(value)
@@ -31,6 +51,9 @@ def problems(folder):
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
     found = []
     for path, page in pages.items():
+        for formula in UNSET.finditer("" if path.stem.startswith(("genindex", "py-modindex")) else page.text):
+            shown = " ".join(page.text[max(formula.start() - 20, 0) : formula.end() + 20].split())
+            found.append(f"{path.relative_to(folder)} has a formula that is not set: {shown}")
         for tag, key, address in page.leads:
             url = urlsplit(address)
             if url.scheme or url.netloc:
