@@ -350,7 +350,7 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path):
     assert problems(tmp_path) == [
         "index.html has a formula that is not set: x and snake_case I_2 and e^(x) there $x",
         "index.html has a formula that is not set: snake_case I_2 and e^(x) there $x \\sim y",
-        "index.html has a formula that is not set: I_2 and e^(x) there $x \\sim y",
+        "index.html has a formula that is not set: _2 and e^(x) there $x \\sim y",
         "index.html leads to gone.html, which is not there",
         "index.html leads to other.html#there, where there is no such place",
         "index.html fetches //cdn.example/x.js",

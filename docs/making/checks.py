@@ -19,7 +19,7 @@ UNSET = re.compile(r"[\w)]\^[-\N{MINUS SIGN}({\w]|\b[^\W\d_]_\w\b|\$[^$\s][^$]*\
 
 
 class Page(HTMLParser):
-    """The places of a page, where it leads (a tag, its attribute and an address), and its text without code and formulas."""
+    """The places of a page, where it leads (tag, attribute and address), and its text without code and formulas."""
 
     def __init__(self, text):
         super().__init__()
