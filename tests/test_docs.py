@@ -339,7 +339,11 @@ def test_the_page_of_a_policy_has_what_a_reader_looks_for():
 
 
 def test_what_is_wrong_with_a_site_is_found(tmp_path):
-    (tmp_path / "other.html").write_text("<h1 id=here>Other</h1>")
+    (tmp_path / "other.html").write_text("<h1 id=here>Other</h1> Alias for field number 3")
+    words = {"flask": 0, "http": 0, "idempot": 0, "off": 0, "polici": 1}
+    (tmp_path / "searchindex.js").write_text(
+        f"Search.setIndex({json.dumps({'terms': words, 'indexentries': {'off-policy': []}})})"
+    )
     (tmp_path / "site.css").write_text("@import url(https://fonts.example/a.css); p { background: url('local.png') }")
     (tmp_path / "index.html").write_text(
         "<a href='other.html#here'>well</a> <a href='https://example.org'>away</a> <img src='data:,'>"
@@ -354,6 +358,8 @@ def test_what_is_wrong_with_a_site_is_found(tmp_path):
         "index.html leads to gone.html, which is not there",
         "index.html leads to other.html#there, where there is no such place",
         "index.html fetches //cdn.example/x.js",
+        "other.html shows 'Alias for field number'",
+        "the search does not find 'checksum'",
         "site.css fetches https://fonts.example/a.css",
     ]
 
