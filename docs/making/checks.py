@@ -24,7 +24,7 @@ SOUGHT = ("flask", "http", "checksum", "idempotency", "off-policy")
 
 
 def not_found(index):
-    """The words of SOUGHT that an index of Sphinx does not find: neither as an entry of its own nor by the stem of a word."""
+    """The words of SOUGHT that an index of Sphinx finds neither as entries of its own nor by their stems."""
     content = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
     return [
         word
