@@ -520,6 +520,7 @@ def test_what_the_page_on_who_won_says_was_measured():
 
 
 def test_the_picture_of_the_layers_leaves_nothing_in_the_folder(tmp_path, monkeypatch):
+    pytest.importorskip("grimp")
     from docs.making import pictures
 
     monkeypatch.chdir(tmp_path)

@@ -20,7 +20,7 @@ REWARDS = {"red": 1.0, "green": 1.4, "blue": 0.8}
 @pytest.fixture
 def folder(tmp_path):
     with tarfile.open(STORED) as archive:
-        archive.extractall(tmp_path)  # noqa: S202 - our own
+        archive.extractall(tmp_path, filter="data")
     return tmp_path / "0.9.0"
 
 
