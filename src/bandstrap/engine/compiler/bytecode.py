@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
+import re
 import types
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,8 +19,10 @@ IDLE = {"CACHE", "EXTENDED_ARG", "NOP", "RESUME", "PRECALL", "NOT_TAKEN"}
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 ALWAYS_JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 JUMPS = {*dis.hasjrel, *dis.hasjabs}
-# Jumps that are described by their opposites: Python takes one or the other depending on how lines are broken.
+# What Python writes in one way or the other depending on how lines are broken is described in one of them: jumps by their
+# opposites, and two instructions in one as two.
 OPPOSITES = {"POP_JUMP_IF_FALSE": "POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE": "POP_JUMP_IF_NOT_NONE"}
+PAIR = re.compile("((?:LOAD|STORE)_FAST)_((?:LOAD|STORE)_FAST)")
 # The flags that say how a function is called, and not how it was written: whether it has a docstring, for one.
 FLAGS = 0x2F
 GLOBAL_NAMES = ("LOAD_GLOBAL", "LOAD_NAME")
@@ -83,6 +86,8 @@ def describe(step: dis.Instruction, *, is_exact: bool) -> str:
         return OPPOSITES.get(plain_name(step), plain_name(step))
     if step.opcode in dis.hasconst:
         return f"{step.opname} {describe_constant(step.argval, is_exact=is_exact)}"
+    if (both := PAIR.fullmatch(step.opname)) is not None:
+        return "\n".join(f"{name} {value!r}" for name, value in zip(both.groups(), step.argval, strict=True))
     return f"{step.opname} {step.argval!r}"
 
 
