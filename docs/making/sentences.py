@@ -15,7 +15,8 @@ HEAD = """\
 What *Bootstrapping Upper Confidence Bound* (Hao, Abbasi-Yadkori, Wen and Cheng, NeurIPS 2019) states and could be wrong
 about, in the paper's order, from the abstract to supplement F: {n} sentences, {tested} of them put to the test by a claim
 of `bandstrap paper` (`src/bandstrap/paper/claims/`), the others with the reason why not. E1, E2 and so on are
-[errata](explanation/errata.md). The verdicts are in the report of `bandstrap paper`. Definitions, notation and what other papers are said to do are not listed.
+[errata](explanation/errata.md). The verdicts are in the report of `bandstrap paper`. Definitions, notation and what other
+papers are said to do are not listed.
 
 The list is kept in `src/bandstrap/paper/sentences.toml`. This page is made from it by
 
