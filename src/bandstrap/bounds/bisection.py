@@ -17,4 +17,7 @@ def bisect(is_beyond: Callable[[Floats], Bools | bool], start: Floats, stop: Flo
         if not np.any(between):
             return start, stop
         beyond = is_beyond(middle)
-        start, stop = np.where(between & np.logical_not(beyond), middle, start), np.where(between & beyond, middle, stop)
+        start, stop = (
+            np.where(between & np.logical_not(beyond), middle, start),
+            np.where(between & beyond, middle, stop),
+        )
