@@ -119,8 +119,9 @@ def set_fields(app, doctree):
 
 
 def skip_fields(app, what, name, obj, skip, options):
-    """Leave out fields of a NamedTuple, which the docstring of the class explains together."""
-    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+    """Leave out fields of a NamedTuple, which its docstring explains together, and what pydantic adds to a model."""
+    is_field = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
+    return True if is_field or name in ("model_config", "model_post_init") else None
 
 
 def set_formulas(app, page, source):

@@ -228,7 +228,7 @@ CLAIMS = (
     ),
     Claim(
         "sign_flip",
-        "the miss probability is alpha up to 2^-n for every continuous symmetric distribution",
+        "the miss probability is alpha up to `2^-n` for every continuous symmetric distribution",
         lambda study: of_laws(study.where("sign_flip"), CONTINUOUS),
         # From 25 rewards on the bound is wider by 0.0035 standard errors, which takes a hundredth of its misses.
         lambda row: any(is_close(row, share * attained_level(row.alpha, row.n)) for share in (1.0, 0.99)),

@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
 def pages():
     """Every page that is written by hand, by its path in the project."""
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *DOCS.rglob("*.md")]
     generated = [DOCS / "policies", DOCS / "built"]
     return sorted(
         str(path.relative_to(ROOT)) for path in found if not any(path.is_relative_to(folder) for folder in generated)

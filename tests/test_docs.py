@@ -382,16 +382,27 @@ def test_the_page_of_a_policy_has_what_a_reader_looks_for():
 
 
 def test_what_is_wrong_with_a_site_is_found(tmp_path):
-    (tmp_path / "other.html").write_text("<h1 id=here>Other</h1>")
+    (tmp_path / "other.html").write_text("<h1 id=here>Other</h1> Alias for field number 3")
+    words = {"flask": 0, "http": 0, "idempot": 0, "off": 0, "polici": 1}
+    (tmp_path / "searchindex.js").write_text(
+        f"Search.setIndex({json.dumps({'terms': words, 'indexentries': {'off-policy': []}})})"
+    )
     (tmp_path / "site.css").write_text("@import url(https://fonts.example/a.css); p { background: url('local.png') }")
     (tmp_path / "index.html").write_text(
         "<a href='other.html#here'>well</a> <a href='https://example.org'>away</a> <img src='data:,'>"
         "<a href='gone.html'>gone</a> <a href='other.html#there'>no place</a> <script src='//cdn.example/x.js'></script>"
+        "<p>e<sup>x</sup> <br> <code>2^n</code> <span class='math notranslate'>x_1</span> and snake_case</p>"
+        "<p> I_2</p><p> and e^(x) there</p>  <b>$x \\sim y</b>"
     )
     assert problems(tmp_path) == [
+        "index.html has a formula that is not set: x and snake_case I_2 and e^(x) there $x",
+        "index.html has a formula that is not set: snake_case I_2 and e^(x) there $x \\sim y",
+        "index.html has a formula that is not set: _2 and e^(x) there $x \\sim y",
         "index.html leads to gone.html, which is not there",
         "index.html leads to other.html#there, where there is no such place",
         "index.html fetches //cdn.example/x.js",
+        "other.html shows 'Alias for field number'",
+        "the search does not find 'checksum'",
         "site.css fetches https://fonts.example/a.css",
     ]
 
@@ -549,3 +560,12 @@ def test_what_the_page_on_who_won_says_was_measured():
     assert {row["runs"] for row in kept["revenue"].values()} == {200}  # as its sentence says
     assert {row["missed"] + row["winner"] for row in kept["live"].values()} == {0.0}
     assert [f"{row['runs']} experiments" in page for row in kept["live"].values()] == [True] * 5
+
+
+def test_the_picture_of_the_layers_leaves_nothing_in_the_folder(tmp_path, monkeypatch):
+    pytest.importorskip("grimp")
+    from docs.making import pictures
+
+    monkeypatch.chdir(tmp_path)
+    pictures.imports(narrow=True)
+    assert list(tmp_path.iterdir()) == []  # grimp's cache went into the source archive, which `make dist` then refused

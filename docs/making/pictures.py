@@ -304,7 +304,7 @@ def needed(arrows):
 
 def imports(narrow):
     """The layers of the package, and who imports whom."""
-    graph = grimp.build_graph("bandstrap")
+    graph = grimp.build_graph("bandstrap", cache_dir=None)  # a cache would get into the source archive
     places = {}
     for height, layer in enumerate(reversed(LAYERS)):
         for i, name in enumerate(layer):

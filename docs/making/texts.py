@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from functools import partial
 from pathlib import Path
 
@@ -27,12 +28,17 @@ REAL = Path(__file__).parents[1] / "real_data.json"
 def errata():
     """Each misprint with the reading that is followed here."""
     return "\n".join(
-        f"({entry['id'].lower()})=\n## {entry['id']}: {plain(in_symbols(entry['where']))}\n\n"
+        f"({entry['id'].lower()})=\n## {entry['id']}: {heading(entry['where'])}\n\n"
         f"**Printed.** {with_formulas(entry['printed'])}\n\n"
         f"**Read as.** {with_formulas(entry['reading'])}\n\n"
         f"**In the code.** {with_formulas(entry['code'])}\n"
         for entry in read_errata()
     )
+
+
+def heading(text):
+    """Text with its subscripts set, as formulas: elements would get lost on the way from a heading to the navigation."""
+    return re.sub(r"(\w)\\_(\w)\b", r"$\1_\2$", plain(in_symbols(text)))
 
 
 def cell(text):

@@ -19,9 +19,13 @@ from types import TracebackType
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 from urllib.parse import quote
 
-import httpx
+from bandstrap.basics.extras import need
 
-from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement
+need("bandstrap.client", "httpx")  # before it is imported below
+
+import httpx  # noqa: E402
+
+from bandstrap.errors import InvalidInput, brief, check_count, check_number, requirement  # noqa: E402
 
 # Answers that another try may change: too many requests, not available.
 PASSING = (429, 500, 502, 503, 504)

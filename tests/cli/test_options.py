@@ -151,6 +151,7 @@ def test_help_shows_the_words_of_an_option(path, words, run):
         (["bound", "-"], "bandstrap bound: Missing option '--column'."),
         (["list"], "bandstrap list: Missing argument 'kind'"),
         (["nope"], "bandstrap: No such command 'nope'."),
+        (["simulat"], "bandstrap: No such command 'simulat'. Did you mean 'simulate'?\n"),
         (["status", "--nope"], "bandstrap status: No such option: --nope"),
         (["status", "a", "b"], "bandstrap status: Got unexpected extra argument"),
         (["live", "nope"], "bandstrap live: No such command 'nope'."),

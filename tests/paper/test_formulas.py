@@ -24,6 +24,8 @@ from sampling import each
         ("||a||_inf <= ||a||_beta*", "‖a‖_∞\xa0≤\xa0‖a‖_β*", "‖a‖<sub>∞</sub>\xa0≤\xa0‖a‖<sub>β*</sub>"),
         ("(1 - mu_1) mu_2 (T - 2)", "(1 − μ_1) μ_2 (T − 2)", "(1 − μ<sub>1</sub>) μ<sub>2</sub> (T − 2)"),
         ("(log T)^(1/beta)", "(log T)^(1/β)", "(log T)<sup>1/β</sup>"),
+        ("(1 + x)^(−(n−1)/2)", None, "(1 + x)<sup>−(n−1)/2</sup>"),
+        ("T^(1 − c log(1/(1 − p)))", None, "T<sup>1 − c log(1/(1 − p))</sup>"),
         ("1/(t log^tau t)", "1/(t log^τ t)", "1/(t log<sup>τ</sup> t)"),
         ("n⁻¹ Σ w_i, ‖a‖₂", "n⁻¹ Σ w_i, ‖a‖₂", "n<sup>−1</sup> Σ w<sub>i</sub>, ‖a‖<sub>2</sub>"),
         ("q_{α/2}(y_{b_k} − ȳ_{b_k})", None, "q<sub>α/2</sub>(y<sub>b<sub>k</sub></sub> − ȳ<sub>b<sub>k</sub></sub>)"),

@@ -64,3 +64,8 @@ def test_a_cell_stays_one_cell():
 def test_a_row_needs_a_part_and_either_claims_or_a_reason(wrong):
     with pytest.raises(ValidationError):
         Sentence.model_validate(wrong)
+
+
+def test_errata_are_links():
+    row = as_markdown([Sentence(part="1", says="a", claims=["x"], note="Not so (E12); see E1")]).splitlines()[-1]
+    assert row.endswith("Not so ([E12](explanation/errata.md#e12)); see [E1](explanation/errata.md#e1) |")

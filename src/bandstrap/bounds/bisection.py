@@ -16,5 +16,5 @@ def bisect(is_beyond: Callable[[Floats], Bools | bool], start: Floats, stop: Flo
         between = (start < middle) & (middle < stop)
         if not np.any(between):
             return start, stop
-        beyond = is_beyond(middle)
+        beyond = np.asarray(is_beyond(middle))
         start, stop = np.where(between & ~beyond, middle, start), np.where(between & beyond, middle, stop)

@@ -125,7 +125,7 @@ def clopper_pearson(
     Returns
     -------
     Bound
-        Rounded outwards by one part in 10^12.
+        Rounded outwards by one part in ``10^12``.
 
     See Also
     --------

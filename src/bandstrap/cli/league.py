@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bandstrap.basics.extras import need
 from bandstrap.basics.storage import check_folder
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import ExecutorOption, Jobs, Scheduler
@@ -59,6 +60,7 @@ def league(
 
     A run that was stopped resumes where it was; finished parts are not computed again.
     """
+    need("bandstrap league", "matplotlib", "jinja2")
     from bandstrap.experiments.api import FOLDERS
     from bandstrap.league import play_league, read_league
 

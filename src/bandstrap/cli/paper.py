@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from bandstrap.basics.extras import need
 from bandstrap.basics.storage import check_folder
 from bandstrap.cli.terminal import complain, print_table, say
 from bandstrap.cli.workers import ExecutorOption, Jobs, Scheduler
@@ -54,6 +55,7 @@ def paper(
     A run that was stopped resumes where it was; finished parts are not computed again. The report shows all that the
     folder has with the same seed and replications: running a figure again keeps the others.
     """
+    need("bandstrap paper", "matplotlib", "jinja2")
     from bandstrap.experiments.api import FOLDERS
     from bandstrap.paper.reproduce import FULL, QUICK
 

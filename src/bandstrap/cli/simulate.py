@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bandstrap.basics.calls import Options
+from bandstrap.basics.extras import MissingPackage, is_installed
 from bandstrap.basics.storage import check_folder, write_text
 from bandstrap.cli.results import print_results
 from bandstrap.cli.terminal import complain, write_csv
@@ -194,6 +195,9 @@ def draw(found: Results, out: Path) -> None:
         complain(
             f"wrote summary.csv to {out}; a picture shows at most {MOST_PANELS} panels and {MOST_LABELS} different curves"
         )
+        return
+    if not is_installed("matplotlib"):
+        complain(f"wrote summary.csv to {out}; {MissingPackage('matplotlib', 'a picture')}")
         return
     from bandstrap.plots.style import save_figure
 

@@ -132,7 +132,8 @@ def refused(refusal: Any) -> InvalidInput:
         if rule is not None:
             return requirement(parameter.name, command, rule, repr(value))
     said = " ".join(refusal.format_message().split()).rstrip(".")
-    return InvalidInput(f"{command}: {said}." if command else f"{said}.")
+    said += "" if said.endswith("?") else "."  # "No such command 'x'. Did you mean 'y'?"
+    return InvalidInput(f"{command}: {said}" if command else said)
 
 
 def write_records(records: Iterable[Mapping[str, object]], format: str) -> None:  # noqa: A002 - the flag's name

@@ -117,7 +117,7 @@ class Folder:
         if not self.plan.is_file():
             raise InvalidInput(
                 f"{self.path} has no plan.json: it is no folder that bandstrap simulate --out, paper or league made. "
-                "In one of an older version the same command writes it, and plays nothing again."
+                "In one of an older version the same command writes it, and keeps each block that this version plays alike."
             )
         try:
             content = json.loads(read_sealed(self.plan))
@@ -133,7 +133,7 @@ class Folder:
         except (ValueError, KeyError, AttributeError, TypeError, ValidationError):
             raise InvalidInput(
                 f"{self.plan} is damaged, or of another version: the command that made {self.path}, such as bandstrap "
-                f"simulate FILE --out {self.path}, writes it again, and what was played is kept."
+                f"simulate FILE --out {self.path}, writes it again, and keeps each block that this version plays alike."
             ) from None
 
     def begin(self, planned: Planned, keep: Collection[PlannedPanel] = ()) -> str:

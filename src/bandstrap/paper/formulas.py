@@ -56,7 +56,9 @@ GROUP = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 # After a letter alone, with its accent, or after a norm; letters of names and options of calls are none.
 BASE = r"(?<![A-Za-z_])(?:max|argmin|UCB|[^\W\d_])[\u0300-\u036f]?|[Α-ω]|‖|\)"
 SUBSCRIPT = re.compile(rf"({BASE})_(?:{GROUP}|((?:[A-Za-z0-9α-ω]{{1,2}}|∞)\*?)(?![A-Za-z0-9_=α-ω]))")
-SUPERSCRIPT = re.compile(rf"\^(?:{GROUP}|\(([^()]*)\)|({NUMBER}|[−-]?[^\W\d_]\b\*?))")
+# Parentheses, two pairs of them inside allowed.
+BRACKETED = r"\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"
+SUPERSCRIPT = re.compile(rf"\^(?:{GROUP}|{BRACKETED}|({NUMBER}|[−-]?[^\W\d_]\b\*?))")
 
 
 def in_symbols(text: str) -> str:

@@ -268,7 +268,7 @@ class RobustUCB(Policy[Label]):
     Regret is logarithmic, with constants that make these bounds wide: at a few thousand rounds they pay only where the
     variance is infinite or rewards are contaminated. The truncated mean depends on where 0 is. A decision costs O(1) with
     the truncated mean, but O(t) now and then, when a reward is cut off; O(log t) with the median of means, but
-    O(log^3 t) when its blocks change; and O(t) with Catoni's estimator. All rewards are kept.
+    ``O(log^3 t)`` when its blocks change; and O(t) with Catoni's estimator. All rewards are kept.
 
     See Also
     --------

@@ -358,7 +358,7 @@ def studentized_regret_bound(
     scales
         Standard deviations of the rewards, greater than 0, one for all arms or one per arm.
     horizon
-        Number of rounds ``T``, a number or an array, each at least 2 and at most 10^9.
+        Number of rounds ``T``, a number or an array, each at least 2 and at most ``10^9``.
     caution, exploration
         Those of the policy; the closed form needs a ``caution`` of at least 1, and an ``exploration`` from 0.08 to 2.
     form

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
+import re
 import types
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,6 +19,10 @@ IDLE = {"CACHE", "EXTENDED_ARG", "NOP", "RESUME", "PRECALL", "NOT_TAKEN"}
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 ALWAYS_JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 JUMPS = {*dis.hasjrel, *dis.hasjabs}
+# What Python writes in one way or the other depending on how lines are broken is described in one of them: jumps by their
+# opposites, and two instructions in one as two.
+OPPOSITES = {"POP_JUMP_IF_FALSE": "POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE": "POP_JUMP_IF_NOT_NONE"}
+PAIR = re.compile("((?:LOAD|STORE)_FAST)_((?:LOAD|STORE)_FAST)")
 # The flags that say how a function is called, and not how it was written: whether it has a docstring, for one.
 FLAGS = 0x2F
 GLOBAL_NAMES = ("LOAD_GLOBAL", "LOAD_NAME")
@@ -51,7 +56,8 @@ def digest_code(code: types.CodeType, *, is_exact: bool = False) -> str:
     places = {stretch.start: place for place, stretch in enumerate(working)}
     for stretch in working:
         said += [describe(step, is_exact=is_exact) for step in stretch.steps if not is_idle(step)]
-        said.append([places.get(led_to(start, kept)) for start in stretch.goes_on])
+        goes_on = [places.get(led_to(start, kept)) for start in stretch.goes_on]
+        said.append(goes_on[::-1] if plain_name(stretch.steps[-1]) in OPPOSITES else goes_on)
     return hashlib.sha256("\n".join(map(str, said)).encode()).hexdigest()[:24]
 
 
@@ -69,12 +75,19 @@ def led_to(start: int, kept: dict[int, Stretch]) -> int:
     return start
 
 
+def plain_name(step: dis.Instruction) -> str:
+    """The name of an instruction, without the direction of a jump."""
+    return step.opname.replace("_FORWARD", "").replace("_BACKWARD", "") if step.opcode in JUMPS else step.opname
+
+
 def describe(step: dis.Instruction, *, is_exact: bool) -> str:
     """An instruction and what it works on; where a jump leads to is said otherwise."""
     if step.opcode in JUMPS:
-        return step.opname.replace("_FORWARD", "").replace("_BACKWARD", "")
+        return OPPOSITES.get(plain_name(step), plain_name(step))
     if step.opcode in dis.hasconst:
         return f"{step.opname} {describe_constant(step.argval, is_exact=is_exact)}"
+    if (both := PAIR.fullmatch(step.opname)) is not None:
+        return "\n".join(f"{name} {value!r}" for name, value in zip(both.groups(), step.argval, strict=True))
     return f"{step.opname} {step.argval!r}"
 
 

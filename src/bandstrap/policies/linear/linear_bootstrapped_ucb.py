@@ -245,7 +245,7 @@ class LinearBootstrappedUCB(OFUL):
     ----------
     quantile
         ``"resampled"`` (default): the paper's, fresh resamples with replacement each round; O(B t) per round.
-        ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; O(B d^2) per
+        ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; ``O(B d^2)`` per
         round, whatever ``t``.
     weights
         Bootstrap weights: ``"efron"`` (default) is the paper's, draws with replacement (Poisson weights where they are
