@@ -221,9 +221,11 @@ class Calls(ABC, Generic[D, W, F, N]):
                     wait = max(wait, seconds_of(answer.headers.get("Retry-After", "")))
             else:
                 problem = str(answer) or type(answer).__name__
-            if attempt + 1 < attempts:
-                yield wait
-        raise ServiceError(f"The service did not answer after {attempts} tries: {problem}")
+            if attempt + 1 == attempts or wait > LONGEST_WAIT:
+                break
+            yield wait
+        tries = "1 try" if attempt == 0 else f"{attempt + 1} tries"
+        raise ServiceError(f"The service did not answer after {tries}: {problem}")
 
 
 class Client(Calls[ServedDecision, str, bool, int]):
@@ -239,7 +241,7 @@ class Client(Calls[ServedDecision, str, bool, int]):
         Seconds that one try may take; 2 by default.
     attempts
         How often a call is tried before it is given up; 4 by default. Between two tries it waits .1, .2, .4, ... seconds,
-        at most 5, or as long as the service asks for.
+        at most 5, or as long as the service asks for; if that is more than 5 seconds, the call is given up at once.
     transport
         One of httpx, for tests.
     """

@@ -8,11 +8,14 @@ import time
 import httpx
 import uvicorn
 
+from bandstrap.serve.connections import PatientProtocol
+
 
 @contextlib.contextmanager
 def serving(app):
     """A client of the application."""
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, lifespan="on"))
+    options = {"http": PatientProtocol, "log_level": "critical", "access_log": False, "lifespan": "on"}
+    server = uvicorn.Server(uvicorn.Config(app, **options))
     # Of a socket whose protocol is not named, asyncio leaves small packets waiting for each other, 40 ms each time.
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))

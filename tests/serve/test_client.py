@@ -49,6 +49,13 @@ def test_a_call_is_repeated_with_the_same_key_until_it_is_answered(monkeypatch):
     assert waited == [0.1, 3.0]
 
 
+def test_nobody_waits_as_long_as_a_proxy_that_is_maintained_asks_for(monkeypatch):
+    busy = httpx.Response(503, headers={"Retry-After": "3600"}, json={"detail": "Maintenance."})
+    client, sent, waited = answering(monkeypatch, [busy])
+    assert client.decide("checkout", "u", fallback_arm="green").source == "fallback"
+    assert (len(sent), waited) == (1, [])
+
+
 def test_a_refusal_is_not_repeated(monkeypatch):
     client, sent, _ = answering(monkeypatch, [httpx.Response(422, json={"detail": "No such arm."})])
     with pytest.raises(InvalidInput, match="No such arm"):

@@ -14,12 +14,14 @@ from urllib.parse import quote
 import pytest
 
 from bandstrap import ShareUCB, live
+from bandstrap.live import StoreError
 from bandstrap.live.experiment import Experiment
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
 from bandstrap.serve.desk import one_by_one
 from bandstrap.serve.hub import ServiceOptions
+from bandstrap.serve.problems import without_doubles
 from bandstrap.serve.tokens import SCOPES, create_token, revoke_token
 from command_line import runner
 from serve.serving import serving
@@ -281,8 +283,11 @@ def test_the_header_is_the_key(service):
     )
     assert first == second
     assert first["key"] == "k"
-    both = ask(service, "POST", "/experiments/checkout/decisions", {"key": "l"}, **{"Idempotency-Key": "k"})
-    assert both.status_code == 422
+    for body, *keys in (({"key": "l"}, "k"), ({}, "k", "l"), ([{}], "k"), ({}, ""), ({}, "x" * 501), ({}, "\xe9")):
+        headers = [("Authorization", f"Bearer {service.tokens['decide']}")]
+        headers += [("Idempotency-Key", key.encode("latin-1")) for key in keys]
+        answer = service.client.post("/experiments/checkout/decisions", json=body, headers=headers)
+        assert (answer.status_code, answer.json()["detail"][-1]) == (422, "."), (body, keys)
 
 
 def test_a_reward_of_a_unit_is_that_of_its_last_decision(service):
@@ -369,8 +374,10 @@ def test_decisions_made_elsewhere_are_stored_with_one_outcome_each(service):
     weights = ask(service, "GET", "/experiments/checkout/weights", token=DECIDER)
     assert weights.json()["salt"]
     assert "salt" not in ask(service, "GET", "/experiments/checkout/weights", token=READER).json()
-    tag = {"If-None-Match": weights.headers["ETag"]}
-    assert ask(service, "GET", "/experiments/checkout/weights", None, "decide", **tag).status_code == 304
+    tag, path = {"If-None-Match": weights.headers["ETag"]}, "/experiments/checkout/weights"
+    for known in (tag["If-None-Match"], "W/" + tag["If-None-Match"], f'"x", W/{tag["If-None-Match"]}', "*"):
+        assert ask(service, "GET", path, None, "decide", **{"If-None-Match": known}).status_code == 304
+    assert ask(service, "GET", path, None, "decide", **{"If-None-Match": '"x"'}).status_code == 200
     items = [{"key": "e1", "arm": arm, "version": 0} for arm in ("red", "green", "blue")]
     outcomes = ask(service, "POST", "/experiments/checkout/imports", [*items, {"key": "e2", "arm": "red"}]).json()
     assert sorted(one.get("outcome", "refused") for one in outcomes) == ["refused"] * 3 + ["stored"]
@@ -478,6 +485,33 @@ def test_what_is_not_understood_is_refused_in_a_sentence_and_changes_nothing(ser
         assert answer.headers["Content-Type"] == "application/problem+json"
     file = ask(service, "POST", "/experiments", {"name": "evil", "policy": "/any/x.py:Evil", "arms": ["a", "b"]})
     assert (file.status_code, rows(service)) == (403, before)
+
+
+def test_a_name_given_twice_is_found_in_one_pass():
+    class Name(str):
+        """A name that counts how often it is compared."""
+
+        __slots__ = ()
+        n_compared = 0
+
+        def __eq__(self, other):
+            Name.n_compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    pairs = [(Name(i), 1) for i in (*range(2000), 1999)]
+    with pytest.raises(ValueError, match="'1999' is given twice"):
+        without_doubles(pairs)
+    assert Name.n_compared < 10 * len(pairs)
+
+
+def test_a_database_that_cannot_be_written_is_read(service, monkeypatch):
+    monkeypatch.setattr(service.hub.store, "timeout", 0.2)
+    with sqlite3.connect(service.target) as holding:
+        holding.execute("BEGIN IMMEDIATE")
+        assert ask(service, "GET", "/experiments").status_code == 200  # a token that was not used before
+        holding.rollback()
 
 
 def test_a_request_for_no_path_is_refused(service):
@@ -661,6 +695,24 @@ def test_the_board_escapes_names_and_asks_for_a_token(service):
         assert "&lt;script&gt;alert" in text
         assert text.count("<script") == 1
     assert service.client.get("/ui/experiments/nobody").status_code == 404
+
+
+def test_another_sites_page_signs_nobody_in_or_out(service):
+    form = {"content": f"token={service.tokens['read']}", "follow_redirects": False}
+    for path in ("/ui/login", "/ui/logout"):
+        for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 303), ("none", 303)):
+            answer = service.client.post(path, headers={"Sec-Fetch-Site": site}, **form)
+            assert (answer.status_code, "Set-Cookie" in answer.headers) == (status, status == 303), (path, site)
+
+
+def test_a_board_whose_database_fails_says_so_on_a_page(service, monkeypatch):
+    service.client.post("/ui/login", content=f"token={service.tokens['read']}", follow_redirects=False)
+    monkeypatch.setattr(
+        service.hub.store, "experiments", lambda: (_ for _ in ()).throw(StoreError("The disk is gone."))
+    )
+    page = service.client.get("/ui/")
+    assert (page.status_code, page.headers["Content-Type"]) == (503, "text/html; charset=utf-8")
+    assert "The disk is gone." in page.text
 
 
 def test_no_name_of_whatever_kind_is_code_on_a_page(service):

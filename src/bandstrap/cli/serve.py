@@ -167,7 +167,10 @@ def run(app: Any, bound: socket.socket, **options: Any) -> None:
     """Serve an application until it is told to end."""
     import uvicorn
 
-    uvicorn.run(app, fd=bound.fileno(), access_log=False, server_header=False, log_level="warning", **options)
+    from bandstrap.serve.connections import PatientProtocol
+
+    options |= {"http": PatientProtocol, "access_log": False, "server_header": False, "log_level": "warning"}
+    uvicorn.run(app, fd=bound.fileno(), **options)
 
 
 @contextlib.contextmanager

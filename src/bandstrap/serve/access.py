@@ -7,9 +7,11 @@ import hmac
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import NamedTuple
 
+from bandstrap.live import StoreError
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.problems import Problem
@@ -94,7 +96,8 @@ class Access:
             is_noted = began - self._noted.get(id_, -limits.LAST_USED) < limits.LAST_USED
             self._noted[id_] = began
         if not is_noted:
-            note_use(self._store, [id_])
+            with suppress(StoreError):  # a database that cannot be written may be read
+                note_use(self._store, [id_])
         return token
 
 

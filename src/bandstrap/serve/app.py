@@ -31,7 +31,8 @@ from bandstrap.serve.problems import Problem
 LOG = logging.getLogger("bandstrap.serve")
 TOKENS = "As 'bandstrap token create' prints it; 'admin' allows every call."
 LIMITS = (
-    f"At most {limits.BODY} bytes of a request, {limits.ITEMS} items of a list or arms, {limits.DEPTH} levels of JSON,"
+    f"At most {limits.BODY} bytes of a request, which take at most {limits.ARRIVAL:.0f} seconds to arrive,"
+    f" {limits.ITEMS} items of a list or arms,"
     f" {limits.RATE:.0f} requests per second of one token on average and {limits.BURST:.0f} at once (429),"
     f" and {limits.QUEUE} calls that wait to be stored for one experiment (503). Retry-After says when to try again."
 )
@@ -44,11 +45,14 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 }
+LENGTHS = {b"content-length", b"transfer-encoding"}
 ENCODED_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Guard:
-    """Around the application: refuses bodies that are too long and hosts that are not served; adds ``HEADERS`` to answers.
+    """Around the application: refuses bodies that are too long or have two lengths, and hosts that are not served.
+
+    Adds ``HEADERS`` to answers.
 
     Parameters
     ----------
@@ -73,6 +77,8 @@ class Guard:
         async def counted() -> Message:
             nonlocal left
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Problem(HTTPStatus.BAD_REQUEST, "The request did not arrive.")
             left -= len(message.get("body", b""))
             if left < 0:
                 raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A request may have {limits.BODY} bytes.")
@@ -88,13 +94,17 @@ class Guard:
             await send(message)
 
         try:
+            if {name for name, _ in scope["headers"]} >= LENGTHS:
+                raise Problem(HTTPStatus.BAD_REQUEST, "A request must have one length: Content-Length, or chunks.")
             if self.hosts and not self.serves(scope):
                 raise Problem(
                     HTTPStatus.BAD_REQUEST, "This host name is not served: --allowed-host names those that are."
                 )
             await self.app(scope, counted, with_headers)
-        except Problem as problem:
-            await problem.response()(scope, receive, with_headers)
+        except Problem as problem:  # where the next request would begin may not be known
+            response = problem.response()
+            response.headers["Connection"] = "close"
+            await response(scope, receive, with_headers)
 
     def serves(self, scope: AsgiScope) -> bool:
         """Return whether a request is for a host that is served."""
@@ -202,6 +212,7 @@ def make_app(options: ServiceOptions) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # to where the Host header says, without TLS, and with the token
     )
     app.state.hub = hub
     for part in (decisions.routes, experiments.routes, ofrep.routes, board.routes):

@@ -123,8 +123,10 @@ def keep_slashes(scope: AsgiScope) -> None:
 def tagged(body: object, if_none_match: str | None) -> Response:
     """An answer with an ETag, empty where it is the one that is known."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    headers = {"ETag": f'"{hashlib.sha256(text).hexdigest()[:32]}"', "Cache-Control": "no-cache"}
-    if if_none_match == headers["ETag"]:
+    tag = f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    # A proxy that compresses answers makes the tag W/"..."; there may be several, of which none has a comma.
+    if {tag, "*"} & {known.strip().removeprefix("W/") for known in (if_none_match or "").split(",")}:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(text, media_type="application/json", headers=headers)
 

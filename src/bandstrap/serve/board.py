@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
@@ -12,6 +13,7 @@ from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
 from markupsafe import Markup
 
 from bandstrap.errors import InvalidInput
@@ -19,7 +21,7 @@ from bandstrap.evidence.table import MOST_ARMS
 from bandstrap.live import StoreError
 from bandstrap.live.report import show_time
 from bandstrap.pages import render_page
-from bandstrap.serve.asking import hub_of
+from bandstrap.serve.asking import hub_of, refused
 from bandstrap.serve.hub import Hub
 from bandstrap.serve.problems import Problem
 
@@ -28,7 +30,25 @@ COOKIE = "bandstrap_board"
 MOST_WEIGHTS = 6
 # The last line of the style that all pages share.
 PAGE_STYLE_END = "figure { break-inside: avoid; } }"
-routes = APIRouter(prefix="/ui", default_response_class=HTMLResponse, include_in_schema=False)
+
+
+class PageRoute(APIRoute):
+    """A route whose refusals are pages."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        """Handle a request."""
+        handle = super().get_route_handler()
+
+        async def shown(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (Problem, InvalidInput, StoreError) as error:
+                return trouble(refused(error))
+
+        return shown
+
+
+routes = APIRouter(prefix="/ui", route_class=PageRoute, default_response_class=HTMLResponse, include_in_schema=False)
 
 
 @routes.get("/board.js")
@@ -38,15 +58,18 @@ async def script() -> Response:
     return Response(text, media_type="text/javascript")
 
 
+@routes.get("")
+async def home() -> Response:
+    """Lead to the overview."""
+    return RedirectResponse("/ui/")
+
+
 @routes.get("/")
 async def overview(request: Request) -> Response:
     """All experiments."""
-    try:
-        token = await entry(request, None)
-        names = await hub_of(request).names() if token is None else [token]
-        rows = [row_of(name, await hub_of(request).report(summary, hub_of(request), name)) for name in names]
-    except Problem as problem:
-        return trouble(request, problem)
+    token = await entry(request, None)
+    names = await hub_of(request).names() if token is None else [token]
+    rows = [row_of(name, await hub_of(request).report(summary, hub_of(request), name)) for name in names]
     is_open = getattr(request.app.state, "is_open", False)
     return page("board.html.j2", rows=rows, can_leave=not is_open, most_arms=MOST_ARMS)
 
@@ -54,19 +77,14 @@ async def overview(request: Request) -> Response:
 @routes.get("/experiments/{name:name}")
 async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
-    try:
-        await entry(request, name)
-        text = await hub_of(request).report(hub_of(request).kept_page, name, render_experiment)
-    except Problem as problem:
-        return trouble(request, problem)
-    except (InvalidInput, StoreError) as error:
-        return trouble(request, Problem(HTTPStatus.CONFLICT, str(error)))
-    return html(text)
+    await entry(request, name)
+    return html(await hub_of(request).report(hub_of(request).kept_page, name, render_experiment))
 
 
 @routes.post("/logout")
-async def logout() -> Response:
+async def logout(request: Request) -> Response:
     """Forget the token."""
+    check_site(request)
     answer = RedirectResponse("/ui/", HTTPStatus.SEE_OTHER)
     answer.delete_cookie(COOKIE, path="/ui")
     return answer
@@ -75,11 +93,9 @@ async def logout() -> Response:
 @routes.post("/login")
 async def login(request: Request) -> Response:
     """Keep a token in a cookie that no script can read."""
+    check_site(request)
     given = parse_qs((await request.body()).decode(errors="replace")).get("token", [""])[0].strip()
-    try:
-        await hub_of(request).access.check(f"Bearer {given}", ("read",), True, None)
-    except Problem as problem:
-        return trouble(request, problem)
+    await hub_of(request).access.check(f"Bearer {given}", ("read",), True, None)
     answer = RedirectResponse("/ui/", HTTPStatus.SEE_OTHER)
     is_secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, given, httponly=True, samesite="strict", secure=is_secure, path="/ui", max_age=86_400)
@@ -87,6 +103,12 @@ async def login(request: Request) -> Response:
 
 
 # --- who looks, at what -------------------------------------------------------------------------------------------------
+
+
+def check_site(request: Request) -> None:
+    """Refuse a form of another site's page, which could sign people in as somebody else, or out."""
+    if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+        raise Problem(HTTPStatus.FORBIDDEN, "Another site's page cannot sign anybody in or out.")
 
 
 async def entry(request: Request, name: str | None) -> str | None:
@@ -158,7 +180,7 @@ def page(template: str, *, status: int = HTTPStatus.OK, **content: object) -> HT
     )
 
 
-def trouble(request: Request, problem: Problem) -> Response:
+def trouble(problem: Problem) -> Response:
     """A problem as a page; who is not known is asked for a token."""
     is_unknown = problem.status == HTTPStatus.UNAUTHORIZED
     return page("trouble.html.j2", status=problem.status, sentence=problem.sentence, asks_for_token=is_unknown)
@@ -190,7 +212,8 @@ def make_board(hub: Hub, *, hosts: tuple[str, ...] = ("localhost", "127.0.0.1", 
         yield
         hub.close()
 
-    app = FastAPI(title="bandstrap board", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    options: dict[str, Any] = {"docs_url": None, "redoc_url": None, "openapi_url": None, "redirect_slashes": False}
+    app = FastAPI(title="bandstrap board", lifespan=lifespan, **options)
     app.state.hub, app.state.is_open = hub, True
     app.include_router(routes)
     app.add_api_route("/", lambda: RedirectResponse("/ui/"), include_in_schema=False)

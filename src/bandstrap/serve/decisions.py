@@ -61,6 +61,9 @@ async def read(request: Request, shape: type[S]) -> tuple[list[S], bool]:
     is_list = isinstance(body, list)
     if is_list:
         check_items(body)
+    keys = request.headers.getlist(HEADER)
+    if keys:
+        body = with_key(body, keys)
     try:
         found = ADAPTERS[shape].validate_python(body, strict=True)
     except ValidationError as error:
@@ -68,16 +71,20 @@ async def read(request: Request, shape: type[S]) -> tuple[list[S], bool]:
         told = [mistake for mistake in error.errors() if str(mistake["loc"][0]).startswith(kind)] or error.errors()
         mistake = told[0] | {"loc": told[0]["loc"][1:]}
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, first_mistake(mistake)) from None
-    items: list[S] = found if is_list else [found]
-    key = request.headers.get(HEADER)
-    if key is not None:
-        if is_list:
-            sentence = f"The {HEADER} header is for one object, not for a list, whose items have keys."
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, sentence)
-        if getattr(items[0], "key", None) not in (None, key):
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"'key' and the {HEADER} header must be the same.")
-        items = [items[0].model_copy(update={"key": key})]
-    return items, is_list
+    return found if is_list else [found], is_list
+
+
+def with_key(body: object, keys: Sequence[str]) -> dict[str, Any]:
+    """A body with the key of its header; beyond ASCII, callers encode headers in several ways."""
+    if not isinstance(body, dict):
+        rule = "is for one object; items of a list have keys"
+    elif len(set(keys)) > 1 or body.get("key") not in (None, keys[0]):
+        rule = "must be the same as 'key'"
+    elif not keys[0].isascii():
+        rule = "must be ASCII; other keys are sent as 'key'"
+    else:
+        return body | {"key": keys[0]}
+    raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"The {HEADER} header {rule}.")
 
 
 class JsonAnswer(Response):

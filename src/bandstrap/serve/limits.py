@@ -4,10 +4,10 @@ from __future__ import annotations
 
 # Bytes of a request.
 BODY = 1 << 20
+# Seconds that a request may take to arrive; after twice as many its connection is closed.
+ARRIVAL = 10.0
 # Decisions, rewards or imports of one request.
 ITEMS = 1_000
-# Brackets within brackets of a JSON text.
-DEPTH = 20
 # Calls that wait to be committed; more are refused with 503.
 QUEUE = 10_000
 # Calls that one transaction commits.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -13,7 +14,6 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from bandstrap.basics.text import shortened, visible
-from bandstrap.serve import limits
 
 MEDIA_TYPE = "application/problem+json"
 MEMBERS = {"type": "string", "title": "string", "status": "integer", "detail": "string"}
@@ -91,31 +91,17 @@ def first_mistake(mistake: Mapping[str, Any]) -> str:
 
 
 def read_json(text: bytes) -> Any:
-    """A JSON text as a value; NaN, infinities, names given twice and deep nesting are refused.
+    """A JSON text as a value; NaN, infinities, names given twice and brackets nested too deep for Python are refused.
 
     >>> read_json(b'{"value": 1.5}')
     {'value': 1.5}
     """
-    if nesting(text) > limits.DEPTH:
-        raise Problem(HTTPStatus.BAD_REQUEST, f"The JSON text is nested more than {limits.DEPTH} deep.")
     try:
         return STRICT.decode(text.decode(json.detect_encoding(text), "surrogatepass"))
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise Problem(HTTPStatus.BAD_REQUEST, "The JSON text is nested too deep.") from None
+    except ValueError as error:
         raise Problem(HTTPStatus.BAD_REQUEST, f"The body is not the JSON that is expected: {error}.") from None
-
-
-def nesting(text: bytes) -> int:
-    """A bound on how deep brackets are nested, from their numbers alone: those inside strings count, too."""
-    if text.count(b"[") + text.count(b"{") <= limits.DEPTH:
-        return 0
-    depth = deepest = 0
-    for byte in text:
-        if byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"]}":
-            depth -= 1
-    return deepest
 
 
 def refuse_constant(word: str) -> float:
@@ -135,8 +121,7 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object, in which each name stands once."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
+        double = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ValueError(f"{shortened(double, 40)!r} is given twice")
     return found
 
