@@ -5,10 +5,14 @@ A warning is an error with the versions of ``requirements-dev.lock``: what newer
 
 import gc
 import os
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from sampling import exhaustive
 
 LOCK = Path(__file__).parents[1] / "requirements-dev.lock"
 
@@ -36,3 +40,32 @@ def pytest_collection_finish(session):
 def pytest_configure(config):
     if is_locked():
         config.addinivalue_line("filterwarnings", "error")
+
+
+# --- databases ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    if sys.platform == "win32":
+        pytest.skip("the server is started by the means of Unix")
+    from postgres_server import PostgresServer
+
+    server = PostgresServer()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def place(request, tmp_path):
+    """Where a store may be made: a path, or the URL of a new schema of a database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "live.db")
+    return request.getfixturevalue("postgres").new_schema()
+
+
+# All is tried with both databases; make test tries with PostgreSQL what asks for ``either``.
+target = pytest.fixture(place, params=["sqlite", pytest.param("postgres", marks=exhaustive)], name="target")
+either = pytest.fixture(place, params=["sqlite", "postgres"], name="either")

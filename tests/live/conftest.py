@@ -2,7 +2,6 @@
 
 import os
 import random
-import sys
 from collections import Counter, defaultdict
 from functools import partial
 
@@ -10,7 +9,6 @@ import pytest
 
 from bandstrap.live import experiment, opening
 from bandstrap.live.store import Store
-from sampling import exhaustive
 
 
 @pytest.fixture(autouse=True)
@@ -20,32 +18,6 @@ def repeatable(request, monkeypatch):
         draw = random.Random(request.node.nodeid)  # noqa: S311 - not secret
         monkeypatch.setattr(experiment, "new_key", lambda: f"{draw.getrandbits(128):032x}")
         monkeypatch.setattr(opening, "new_seed", lambda: draw.getrandbits(62))
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    if sys.platform == "win32":
-        pytest.skip("the server is started by the means of Unix")
-    from postgres_server import PostgresServer
-
-    server = PostgresServer()
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
-
-
-def place(request, tmp_path):
-    """Where a store may be made: a path, or the URL of a new schema of a database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "live.db")
-    return request.getfixturevalue("postgres").new_schema()
-
-
-# All is tried with both databases; make test tries with PostgreSQL what asks for ``either``.
-target = pytest.fixture(place, params=["sqlite", pytest.param("postgres", marks=exhaustive)], name="target")
-either = pytest.fixture(place, params=["sqlite", "postgres"], name="either")
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from bandstrap.errors import InvalidInput
 from bandstrap.live.database import writing
 from bandstrap.live.experiment import Experiment
 from bandstrap.live.store import Store
-from bandstrap.serve.alerts import PAUSE, Alert, check_address, find_alerts, tell
+from bandstrap.serve import alerts
+from bandstrap.serve.alerts import PATIENCE, PAUSE, Alert, are_rewards_due, check_address, find_alerts, tell
 from bandstrap.serve.app import make_app
 from bandstrap.serve.hub import Hub, ServiceOptions, entropy_of, prepare
 from serve.serving import serving
@@ -44,9 +45,9 @@ def post_box():
     server.server_close()
 
 
-def kinds(experiment, **changed):
-    status = dataclasses.replace(experiment.status(), **changed)
-    return {alert.kind for alert in find_alerts(status, experiment.readout(control="red"), entropy_of(experiment), 1.0)}
+def kinds(experiment, are_due=lambda _: True):
+    readout, entropy = experiment.readout(control="red"), entropy_of(experiment)
+    return {alert.kind for alert in find_alerts(experiment.status(), readout, entropy, 1.0, are_due)}
 
 
 def test_each_alert_is_told_where_it_should_be_and_nowhere_else(tmp_path):
@@ -59,8 +60,10 @@ def test_each_alert_is_told_where_it_should_be_and_nowhere_else(tmp_path):
         assert kinds(experiment) == set()  # too early to tell
         ids += experiment.decide_many([None] * 200)
         assert kinds(experiment) == {"no_rewards"}
+        assert kinds(experiment, lambda _: False) == set()
         experiment.reward_many([(one.id, 0.5) for one in ids if one.arm == "red"])
-        assert "arm_without_rewards green" in kinds(experiment)
+        assert "arm_without_rewards green" in kinds(experiment, lambda place: place == 1)
+        assert "arm_without_rewards green" not in kinds(experiment, lambda place: place == 0)
         experiment.reward_many([(one.id, 1.0) for one in ids if one.arm == "green"])
         assert not {"no_rewards", "arm_without_rewards green"} & kinds(experiment)
         for _ in range(3):
@@ -81,8 +84,37 @@ def test_a_verdict_and_traffic_that_depends_on_the_arm_are_told(tmp_path):
             experiment.readout(control="red").traffic, healthy=False, arm="red", log_evidence=900.0
         )
         readout = dataclasses.replace(experiment.readout(control="red"), traffic=broken, word="unhealthy")
-        alerts = list(find_alerts(experiment.status(), readout, 0.5, 1.0))
-        assert [alert.kind for alert in alerts] == ["sample_ratio_mismatch"]
+        found = list(find_alerts(experiment.status(), readout, 0.5, 1.0, lambda _: True))
+        assert [alert.kind for alert in found] == ["sample_ratio_mismatch"]
+
+
+@pytest.mark.parametrize(("window", "age"), [(None, PATIENCE), (60.0, 60.0)])
+def test_rewards_are_missed_when_they_should_have_come_and_for_a_day(either, window, age, monkeypatch):
+    """A burst of decisions at the start of an experiment is no alert: their rewards are yet to come."""
+    monkeypatch.setattr(alerts, "FEWEST", 40)
+    with live.create(either, "checkout", policy="ucb1", arms=["red", "green"], seed=7, window=window) as experiment:
+        keys = {arm: [str(i) for i in range(200) if drawn(experiment, str(i)) == arm] for arm in (0, 1)}
+        experiment.decide_many([None] * 70, keys=keys[0][:45] + keys[1][:25])
+        for arm, enough in ((None, True), (0, True), (1, False)):
+            ages = (0.0, age - 5, age + 5, age + PAUSE - 5, age + PAUSE + 5)
+            found = [due(experiment, window, arm, at) for at in ages]
+            assert found == [False, False, enough, enough, False], arm
+
+
+def drawn(experiment, key):
+    """The arm that a key gets."""
+    return experiment.state.choose(experiment.name, None, key, None, None).arm
+
+
+def due(experiment, window, arm, age):
+    """Whether rewards are due of decisions of this age."""
+    move(experiment.store, age)
+    return are_rewards_due(experiment.store, experiment.row.id, window, arm)
+
+
+@writing
+def move(base, age):
+    base._ask(f"UPDATE live_decision SET decided_at = {base.now} - ?", age)  # noqa: S608
 
 
 @pytest.fixture
@@ -148,6 +180,9 @@ def test_a_service_posts_what_it_finds(post_box, tmp_path):
     address, posted, _ = post_box
     target = str(tmp_path / "shop.db")
     with live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
+        experiment.decide_many([None] * 200)
+        move(experiment.store, 2 * PATIENCE)
+    with live.create(target, "new", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
         experiment.decide_many([None] * 200)
     with live.create(target, "linear", policy="lin_ucb:dimension=2", seed=7):
         pass

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from bandstrap import live
+from bandstrap import ShareUCB, live
 from bandstrap.live.store import Store
 from bandstrap.serve import limits
 from bandstrap.serve.app import make_app
@@ -32,6 +32,8 @@ RAW = [
     b"[" * 3000,
     b'"\\ud800"',
 ]
+# Fields of the context of the experiment "shown", and values for them.
+FIELDS = {"device": ["phone", "desktop", "phone", "watch", 1], "visits": [0, 3.5, None, "x", 1e308, 10**400]}
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"]
 
 
@@ -40,6 +42,7 @@ class Generator:
 
     def __init__(self, document, seed):
         self.document, self.rng = document, random.Random(seed)  # noqa: S311 - not secret
+        self.often = {}  # how often an object has a field that it need not have
 
     def anything(self, depth=0):
         kind = self.rng.randrange(6 if depth < 3 else 4)
@@ -64,12 +67,14 @@ class Generator:
         if "enum" in schema:
             return self.rng.choice(schema["enum"])
         kind = schema.get("type")
+        if "additionalProperties" in schema and not schema.get("properties"):  # a context
+            return {name: self.rng.choice(values) for name, values in FIELDS.items() if self.rng.random() > wrong}
         if kind == "object":
             required, names = schema.get("required", ()), schema.get("properties", {})
             found = {
                 name: self.of(part, wrong)
                 for name, part in names.items()
-                if (name in required and self.rng.random() > wrong) or self.rng.random() < 0.3
+                if (name in required and self.rng.random() > wrong) or self.rng.random() < self.often.get(name, 0.3)
             }
             return found | ({"more": 1} if self.rng.random() < wrong else {})
         if kind == "array":
@@ -82,16 +87,20 @@ class Generator:
 
     def request(self):
         """A method, a path, a body and headers."""
-        path = self.rng.choice(list(self.document["paths"]))
+        paths = list(self.document["paths"])
+        path = self.rng.choice(paths + [path for path in paths if path.endswith(("decisions", "rewards"))] * 8)
         operations = self.document["paths"][path]
-        method = self.rng.choice(list(operations))
+        # What ends an experiment is asked for seldom, or all others would be refused.
+        methods = [method for method in operations if method != "delete" or self.rng.random() < 0.1]
+        method = self.rng.choice(methods or ["put"])
         about = operations[method]
         wrong = self.rng.choice([0.0, 0.0, 0.05, 0.3])
         while "{" in path:
             start, end = path.index("{"), path.index("}")
-            names = {"{name}": ["checkout"] * 6 + ["new"], "{arm}": ["red", "green", "blue"]}
+            names = {"{name}": ["checkout"] * 5 + ["shown"] * 3 + ["new"], "{arm}": ["red", "green", "blue"]}
             known = names.get(path[start : end + 1], ["x", "0" * 32])
             word = self.rng.choice(known) if self.rng.random() > wrong else self.rng.choice(TEXTS)
+            self.often = {"actions": 0.02, "available": 0.1, "context": 0.95 if word == "shown" else 0.02}
             path = path[:start] + escaped(word) + path[end + 1 :]
         schema = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
         body = None
@@ -133,10 +142,12 @@ def send(tmp_path, n_requests, seed, monkeypatch):
     monkeypatch.setattr(limits, "BURST", 1e9)
     target = str(tmp_path / "shop.db")
     live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7, refresh=0).close()
+    fields = {"device": ["phone", "desktop"], "visits": {"kind": "number", "missing": "allow"}}
+    live.create(target, "shown", policy=ShareUCB(contexts=fields), arms=["red", "green"], seed=7, refresh=0).close()
     with Store.open(target) as store:
         token = create_token(store, "admin")
     app = make_app(ServiceOptions(target))
-    statuses = {}
+    statuses, n_decisions = {}, {}
     with serving(app) as client, sqlite3.connect(target) as base:
         client.headers["Authorization"] = f"Bearer {token}"
         generator = Generator(client.get("/openapi.json").json(), seed)
@@ -156,18 +167,22 @@ def send(tmp_path, n_requests, seed, monkeypatch):
                     assert answer.headers["Content-Type"] == "application/problem+json", told
                     assert answer.json()["detail"].strip().endswith((".", "?")), told
             before = after
-    with live.open(target, "checkout") as experiment:
-        assert experiment.replay().is_identical
-    return statuses
+    for name in ("checkout", "shown"):
+        with live.open(target, name) as experiment:
+            assert experiment.replay().is_identical
+            n_decisions[name] = experiment.store.counts(experiment.row.id).decisions
+    return statuses, n_decisions
 
 
 def test_generated_requests_are_answered_or_refused(tmp_path, monkeypatch):
-    statuses = send(tmp_path, 400, 1, monkeypatch)
+    statuses, n_decisions = send(tmp_path, 400, 1, monkeypatch)
     assert {200, 404, 422} <= set(statuses)
+    assert min(n_decisions.values()) > 0, n_decisions
 
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
 def test_ten_thousand_generated_requests_are_answered_or_refused(tmp_path, monkeypatch):
-    statuses = send(tmp_path, int(os.environ.get("BANDSTRAP_REQUESTS", "10000")), 2, monkeypatch)
+    statuses, n_decisions = send(tmp_path, int(os.environ.get("BANDSTRAP_REQUESTS", "10000")), 2, monkeypatch)
+    assert min(n_decisions.values()) >= 20, n_decisions
     assert statuses[200] >= 1000 <= sum(statuses.values()) - statuses[200]

@@ -3,10 +3,12 @@
 import sqlite3
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from bandstrap import live
-from bandstrap.live.store import Store
+from bandstrap.live.database import writing
+from bandstrap.live.store import Store, is_server
 from bandstrap.serve.app import make_app
 from bandstrap.serve.forced import count_forced
 from bandstrap.serve.hub import ServiceOptions, prepare
@@ -20,12 +22,25 @@ SETTINGS = [{}, {"holdout": 0.4, "control": "red"}, {"mode": "shadow", "control"
 
 
 def files_hold(target, text):
-    return any(text.encode() in path.read_bytes() for path in Path(target).parent.iterdir() if path.is_file())
+    """Whether a text is in the files of SQLite, or in any row of PostgreSQL, which keeps old ones until VACUUM."""
+    if not is_server(target):
+        return any(text.encode() in path.read_bytes() for path in Path(target).parent.iterdir() if path.is_file())
+    with psycopg.connect(target) as base:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+        tables = [name for (name,) in base.execute(query)]
+        assert "live_decision" in tables
+        rows = [f'SELECT CAST(t AS TEXT) FROM "{name}" t' for name in tables]  # noqa: S608
+        return any(text in row for query in rows for (row,) in base.execute(query))
+
+
+@writing
+def run_sql(base, statement, *parameters):
+    return base._ask(statement, *parameters)
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=["live", "held", "shadow"])
-def test_an_erased_unit_is_gone_and_the_rest_still_replays(run, tmp_path, settings):
-    target = str(tmp_path / "shop.db")
+def test_an_erased_unit_is_gone_and_the_rest_still_replays(run, either, settings):
+    target = either
     with live.create(
         target, "checkout", policy="edgeworth_ucb:randomized=true", arms=["red", "green"], seed=7, refresh=0, **settings
     ) as experiment:
@@ -48,8 +63,8 @@ def test_an_erased_unit_is_gone_and_the_rest_still_replays(run, tmp_path, settin
         assert (again.id, again.arm) == (made[0].id, made[0].arm)
         found = experiment.replay()
         assert (found.is_identical, found.decisions) == (True, 91), found
-    with sqlite3.connect(target) as base:  # rewards of other units keep their keys
-        assert base.execute("SELECT count(*) FROM live_reward WHERE key = 'paid'").fetchone() == (60,)
+    with Store.open(target) as store:  # rewards of other units keep their keys
+        assert run_sql(store, "SELECT count(*) FROM live_reward WHERE key = 'paid'") == [(60,)]
     assert not files_hold(target, UNIT)
     assert live.delete_unit(target, "checkout", UNIT) == 0
     missing = run("live", "delete-unit", target, "nobody", UNIT)
@@ -79,8 +94,8 @@ def test_what_is_changed_in_an_erased_decision_is_still_found(tmp_path, change):
         assert not experiment.replay().is_identical
 
 
-def test_with_a_key_only_hashes_of_units_and_keys_are_stored(tmp_path):
-    target = str(tmp_path / "shop.db")
+def test_with_a_key_only_hashes_of_units_and_keys_are_stored(either):
+    target = either
     live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
     with Store.open(target) as store:
         token = create_token(store, "admin")
@@ -106,8 +121,8 @@ def test_with_a_key_only_hashes_of_units_and_keys_are_stored(tmp_path):
         assert experiment.replay().is_identical
 
 
-def test_a_unit_that_is_stored_as_a_hash_is_erased_with_the_secret(run, tmp_path):
-    target, secret = str(tmp_path / "shop.db"), tmp_path / "secret"
+def test_a_unit_that_is_stored_as_a_hash_is_erased_with_the_secret(run, either, tmp_path):
+    target, secret = either, tmp_path / "secret"
     secret.write_text("one secret of thirty-two characters\n")
     live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
     options = ServiceOptions(target, privacy_key=secret.read_text().strip())
@@ -137,40 +152,39 @@ def test_a_unit_whose_name_looks_erased_is_erased(tmp_path, unit):
         assert live.delete_unit(target, "checkout", row.key) == 0
 
 
-def test_a_unit_served_by_force_is_erased_from_python_as_well(tmp_path):
-    target = str(tmp_path / "shop.db")
+def test_a_unit_served_by_force_is_erased_from_python_as_well(either):
+    target = either
     live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
     with Store.open(target) as store:
         prepare(store)
         row = store.experiment("checkout")
-        with sqlite3.connect(target) as base:
-            base.execute("INSERT INTO serve_forced VALUES ('x', ?, ?, ?, 'red', 1.0)", (row.id, UNIT, UNIT))
+        run_sql(store, "INSERT INTO serve_forced VALUES ('x', ?, ?, ?, 'red', 1.0)", row.id, UNIT, UNIT)
     assert live.delete_unit(target, "checkout", UNIT) == 1
     assert live.delete_unit(target, "checkout", UNIT) == 0
     assert not files_hold(target, UNIT)
 
 
-def test_what_is_too_old_is_erased_by_the_service(tmp_path):
-    target = str(tmp_path / "shop.db")
+def test_what_is_too_old_is_erased_by_the_service(either):
+    target = either
     with live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7) as experiment:
         experiment.decide_many([UNIT] * 2500)
         young = experiment.decide("young")
     app = make_app(ServiceOptions(target, retain=3600.0))
     with serving(app) as client:
         assert client.get("/healthz").status_code == 200
-        with Store.open(target) as store, sqlite3.connect(target) as base:
+        with Store.open(target) as store:
             row = store.experiment("checkout")
             app.state.hub.chores.once()
-            assert base.execute("SELECT count(*) FROM live_decision WHERE unit = ?", (UNIT,)).fetchone() == (2500,)
-            base.execute("UPDATE live_decision SET decided_at = decided_at - 4000 WHERE unit = ?", (UNIT,))
-            base.execute("INSERT INTO serve_forced VALUES ('x', ?, ?, ?, 'red', 1.0)", (row.id, UNIT, UNIT))
-            base.commit()
+            assert run_sql(store, "SELECT count(*) FROM live_decision WHERE unit = ?", UNIT) == [(2500,)]
+            run_sql(store, "UPDATE live_decision SET decided_at = decided_at - 4000 WHERE unit = ?", UNIT)
+            run_sql(store, "INSERT INTO serve_forced VALUES ('x', ?, ?, ?, 'red', 1.0)", row.id, UNIT, UNIT)
             app.state.hub.chores.once()
-            units = dict(base.execute("SELECT unit, count(*) FROM live_decision GROUP BY unit"))
+            units = dict(run_sql(store, "SELECT unit, count(*) FROM live_decision GROUP BY unit"))
             assert units.pop("young") == 1
             assert list(units.values()) == [2500]
-            assert base.execute("SELECT key, unit FROM serve_forced").fetchall() == [("erased:x", None)]
+            assert run_sql(store, "SELECT key, unit FROM serve_forced") == [("erased:x", None)]
             assert count_forced(store, row.id) == {"red": 1}
+    assert not files_hold(target, UNIT)
     with live.open(target, "checkout") as experiment:
         assert experiment.decide(key=young.key).id == young.id
         assert experiment.replay().is_identical

@@ -626,11 +626,17 @@ def test_flags_are_experiments_and_bulk_evaluation_is_deferred(service):
         assert single == flags["checkout"]
         assert (single["reason"], single["variant"] in ("red", "green")) == ("SPLIT", True)
         assert experiment.status().inactive == 0
-    for wrong, code in (({}, "INVALID_CONTEXT"), ({"context": {}}, "TARGETING_KEY_MISSING"), (b"{", "PARSE_ERROR")):
+    for wrong, code in (
+        ({}, "INVALID_CONTEXT"),
+        ({"context": {}}, "TARGETING_KEY_MISSING"),
+        (b"{", "PARSE_ERROR"),
+        (b"[NaN]", "PARSE_ERROR"),
+    ):
         answer = ask(service, "POST", "/ofrep/v1/evaluate/flags/checkout", wrong)
         assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
-    missing = ask(service, "POST", "/ofrep/v1/evaluate/flags/nothing", body)
-    assert (missing.status_code, missing.json()["errorCode"]) == (404, "FLAG_NOT_FOUND")
+    for name in ("nothing", "JSON", "targetingKey"):
+        missing = ask(service, "POST", f"/ofrep/v1/evaluate/flags/{name}", body)
+        assert (missing.status_code, missing.json()["errorCode"]) == (404, "FLAG_NOT_FOUND")
 
 
 def test_a_context_reaches_the_policy_by_every_route(service):
@@ -649,6 +655,12 @@ def test_a_context_reaches_the_policy_by_every_route(service):
         flag = ask(service, "POST", "/ofrep/v1/evaluate/flags/shown", {"context": attributes}).json()
         assert flag["metadata"]["decision"] == experiment.decide("u", key="u", context=context).id
         before = rows(service)
+        deep = "phone"
+        for _ in range(900):
+            deep = [deep]
+        for wrong in ({}, {"device": "watch"}, {"device": deep}, {"device": "phone", "visits": {"a": deep}}):
+            told = ask(service, "POST", "/ofrep/v1/evaluate/flags/shown", {"context": {"targetingKey": "v"} | wrong})
+            assert (told.status_code, told.json()["errorCode"]) == (400, "INVALID_CONTEXT"), wrong
         for wrong in (
             {"device": "watch"},
             {"device": "phone", "more": 1},

@@ -11,14 +11,14 @@ import json
 import logging
 import math
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import HTTPException
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from bandstrap.errors import requirement
 from bandstrap.evidence import Readout
-from bandstrap.live.database import Database, writing
+from bandstrap.live.database import Database, reading, writing
 from bandstrap.live.status import Status
 
 LOG = logging.getLogger("bandstrap.serve")
@@ -27,8 +27,10 @@ PAUSE = 86_400.0
 EVERY = 60.0
 # Seconds that the address may take.
 TIMEOUT = 10.0
-# Decisions after which rewards are missed: of an experiment, and of one arm.
+# Decisions of one day after which rewards are missed, of an experiment or of one arm, and how old they must be, in seconds,
+# where no window says when a reward must have come.
 FEWEST = 100
+PATIENCE = 3600.0
 # Entropy of the weights, of that of even ones, below which hardly anything else is served.
 COLLAPSED = 0.1
 
@@ -49,18 +51,20 @@ class Alert(NamedTuple):
     at: float
 
 
-def find_alerts(status: Status, readout: Readout | None, entropy: float | None, now: float) -> Iterator[Alert]:
-    """Find the alerts of an experiment."""
+def find_alerts(
+    status: Status, readout: Readout | None, entropy: float | None, now: float, are_due: Callable[[int | None], bool]
+) -> Iterator[Alert]:
+    """Find the alerts of an experiment; ``are_due`` tells whether rewards of an arm, or of any, should be there."""
 
     def alert(kind: str, sentence: str) -> Alert:
         return Alert(status.name, kind, sentence, now)
 
     n_decisions = sum(status.decisions.values())
-    if n_decisions >= FEWEST and status.rewards == 0:
+    if n_decisions >= FEWEST and status.rewards == 0 and are_due(None):
         yield alert("no_rewards", f"{n_decisions} decisions, and no reward of any.")
     if status.rewards:
-        for arm in status.arms:
-            if arm.state != "retired" and arm.decisions >= FEWEST and arm.n_rewards == 0:
+        for place, arm in enumerate(status.arms):
+            if arm.state != "retired" and arm.decisions >= FEWEST and arm.n_rewards == 0 and are_due(place):
                 sentence = f"The arm {arm.label!r} was served {arm.decisions} times, and has no reward; others have."
                 yield alert(f"arm_without_rewards {arm.label}", sentence)
     if entropy is not None and entropy < COLLAPSED:
@@ -78,6 +82,22 @@ def find_alerts(status: Status, readout: Readout | None, entropy: float | None, 
             )
     if readout.word in ("ship", "equivalent", "harm"):
         yield alert(f"verdict {readout.word} {readout.arm}", readout.sentence)
+
+
+@reading
+def are_rewards_due(database: Database, experiment: int, window: float | None, arm: int | None) -> bool:
+    """Return whether enough decisions of a day, of an arm or of all, are so old that they should have rewards."""
+    age = PATIENCE if window is None else window
+    rows = database._ask(
+        f"SELECT count(*) FROM (SELECT 1 FROM live_decision WHERE experiment = ? AND (arm = ? OR ?)"
+        f" AND decided_at > {database.now} - ? AND decided_at <= {database.now} - ? LIMIT {FEWEST}) found",
+        experiment,
+        -1 if arm is None else arm,
+        arm is None,
+        age + PAUSE,
+        age,
+    )
+    return bool(rows[0][0] >= FEWEST)
 
 
 def check_address(address: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from bandstrap.errors import InvalidInput
 from bandstrap.live import StoreError
 from bandstrap.live.erasure import erase_before, erase_forced
-from bandstrap.serve.alerts import EVERY, check_address, find_alerts, tell
+from bandstrap.serve.alerts import EVERY, are_rewards_due, check_address, find_alerts, tell
 
 if TYPE_CHECKING:
     from bandstrap.serve.hub import Hub
@@ -64,9 +65,14 @@ class Chores:
 
     def _look(self, name: str) -> None:
         """Post the alerts of an experiment."""
-        if self._address is not None and not self._end.is_set():
-            for alert in find_alerts(*self._hub.told(name), time.time()):
-                tell(self._hub.store, self._address, alert)
+        store = self._hub.store
+        row = store.experiment(name)
+        if self._address is None or self._end.is_set() or row is None:
+            return
+        status, readout, entropy = self._hub.told(name)
+        are_due = functools.partial(are_rewards_due, store, row.id, status.settings["window"])
+        for alert in find_alerts(status, readout, entropy, time.time(), are_due):
+            tell(store, self._address, alert)
 
 
 @contextlib.contextmanager

@@ -34,12 +34,11 @@ async def evaluate(request: Request, name: str) -> Response:
     """Evaluate one flag: decide, and let the decision count."""
     hub = hub_of(request)
     try:
-        body = await request.json()
-        unit = hub.options.hide(unit_of(body))
+        unit, context = await read(request)
         desk = await hub.desk(name)
     except (Problem, InvalidInput, StoreError) as error:
         return failure(name, refused(error))
-    (decision,) = await desk.decide([wish_of(desk, unit, body["context"], defer=False)])
+    (decision,) = await desk.decide([wish_of(desk, unit, context, defer=False)])
     if isinstance(decision, Exception):
         return failure(name, refused(decision))
     if decision.deferred:
@@ -57,12 +56,11 @@ async def evaluate_all(request: Request, if_none_match: Annotated[str | None, He
     hub = hub_of(request)
     only = request.state.token.experiment
     try:
-        body = await request.json()
-        unit = hub.options.hide(unit_of(body))
+        unit, context = await read(request)
     except Problem as problem:
         return failure(None, problem)
     names = [only] if only is not None else await hub.names()
-    answers = await asyncio.gather(*(evaluated(hub, name, unit, body["context"]) for name in names))
+    answers = await asyncio.gather(*(evaluated(hub, name, unit, context) for name in names))
     return tagged({"flags": list(answers)}, if_none_match)
 
 
@@ -85,15 +83,30 @@ def wish_of(desk: Desk, unit: str | None, attributes: dict[str, Any], *, defer: 
     return DecisionWish(unit, unit, None, None, defer, context)
 
 
-def unit_of(body: Any) -> str:
-    """The targeting key of an evaluation."""
+class Unfit(Problem):
+    """A request that cannot be evaluated, and the code of the protocol for it."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(HTTPStatus.BAD_REQUEST, sentence)
+        self.code = code
+
+
+async def read(request: Request) -> tuple[str, dict[str, Any]]:
+    """The targeting key of an evaluation, as it is stored, and all of its context."""
+    try:
+        body = await request.json()
+    except Problem as problem:
+        if problem.status != HTTPStatus.BAD_REQUEST:
+            raise
+        raise Unfit("PARSE_ERROR", problem.sentence) from None
     context = body.get("context") if isinstance(body, dict) else None
     if not isinstance(context, dict):
-        raise Problem(HTTPStatus.BAD_REQUEST, "An evaluation needs a 'context', which is an object.")
+        raise Unfit("INVALID_CONTEXT", "An evaluation needs a 'context', which is an object.")
     unit = context.get("targetingKey")
     if not isinstance(unit, str) or not 0 < len(unit.encode(errors="replace")) <= 500:
-        raise Problem(HTTPStatus.BAD_REQUEST, "The context needs a 'targetingKey', a text of 1 to 500 bytes.")
-    return unit
+        sentence = "The context needs a 'targetingKey', a text of 1 to 500 bytes."
+        raise Unfit("TARGETING_KEY_MISSING" if unit is None else "INVALID_CONTEXT", sentence)
+    return str(hub_of(request).options.hide(unit)), context
 
 
 def flag(key: str, decision: Decision) -> dict[str, Any]:
@@ -111,12 +124,13 @@ def flag(key: str, decision: Decision) -> dict[str, Any]:
 
 def failed(key: str | None, problem: Problem) -> dict[str, Any]:
     """A refusal as the protocol has it."""
-    codes = {HTTPStatus.NOT_FOUND: "FLAG_NOT_FOUND", HTTPStatus.BAD_REQUEST: "INVALID_CONTEXT"}
-    code = codes.get(HTTPStatus(problem.status), "GENERAL")
-    if "targetingKey" in problem.sentence:
-        code = "TARGETING_KEY_MISSING"
-    elif "JSON" in problem.sentence:
-        code = "PARSE_ERROR"
+    code = "GENERAL"
+    if isinstance(problem, Unfit):
+        code = problem.code
+    elif problem.status == HTTPStatus.NOT_FOUND:
+        code = "FLAG_NOT_FOUND"
+    elif problem.status == HTTPStatus.UNPROCESSABLE_ENTITY and "'context'" in problem.sentence:
+        code = "INVALID_CONTEXT"
     return ({} if key is None else {"key": key}) | {"errorCode": code, "errorDetails": problem.sentence}
 
 
