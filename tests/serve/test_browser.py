@@ -154,6 +154,9 @@ def test_the_board_is_used_by_keyboard_on_any_screen(browser, shop):
                 for address in (home, home + "experiments/checkout"):
                     browser.open(address)
                     assert browser.run("document.documentElement.scrollWidth <= innerWidth"), (width, address)
+                    if address == home:  # nothing of the list is out of sight
+                        table = "document.querySelector('.wide')"
+                        assert browser.run(f"{table}.scrollWidth <= {table}.clientWidth"), width
                 colours.add(browser.run("getComputedStyle(document.body).backgroundColor"))
         assert len(colours) == 2
         spoken = browser.spoken()
@@ -178,6 +181,19 @@ def test_the_board_is_used_by_keyboard_on_any_screen(browser, shop):
         while "234" not in browser.run("renew().then(() => document.body.textContent)"):
             assert time.monotonic() < deadline
         assert browser.run("document.activeElement.textContent") == "checkout"
+        # A page that cannot be brought up to date says so, until it can.
+        notice = "renew().then(() => document.querySelector('[role=alert]')?.textContent ?? '')"
+        browser.run("window.fetched = window.fetch; window.fetch = () => Promise.reject(new Error('down')); 0")
+        assert (
+            browser.run(notice)
+            == browser.run(notice)
+            == ("Not up to date: the service does not answer. Reload the page to try again.")
+        )
+        browser.run("window.fetch = () => Promise.resolve({ ok: false, status: 401 }); 0")
+        assert "the token is not valid any more" in browser.run(notice)
+        browser.run("window.fetch = window.fetched; 0")
+        assert browser.run(notice) == ""
+        browser.run("[...document.querySelectorAll('a')].find((a) => a.textContent === 'checkout').focus()")
         browser.press("Enter", 13)
         browser.until("document.querySelector('h1')?.textContent === 'checkout'")
         assert browser.complaints() == []

@@ -341,24 +341,24 @@ def test_a_reward_of_a_unit_is_that_of_the_last_that_was_shown(service):
         assert found.status_code == status
 
 
-def test_the_list_of_experiments_tells_their_arms_and_modes_as_they_are(service):
+def test_the_list_of_experiments_tells_their_arms_modes_and_weights_as_they_are(service):
     def listed():
         (found,) = (one for one in ask(service, "GET", "/experiments").json() if one["name"] == "checkout")
         status = ask(service, "GET", "/experiments/checkout").json()
         assert (found["mode"], found["arms"]) == (status["mode"], [arm["label"] for arm in status["arms"]])
-        return found["mode"], len(found["arms"])
+        return found["mode"], [arm["weight"] for arm in status["arms"]]
 
-    path = "/experiments/checkout"
-    assert listed() == ("live", 2)
+    path, even = "/experiments/checkout", [pytest.approx(1 / 3)] * 3
+    assert listed() == ("live", [0.5, 0.5])
     ask(service, "PUT", f"{path}/arms/blue")
     ask(service, "PATCH", path, {"control": "red", "mode": "shadow"})
-    assert listed() == ("shadow", 3)
+    assert listed() == ("shadow", even)
     ask(service, "POST", f"{path}/finish", {"arm": "green"})
-    assert listed() == ("finished", 3)
+    assert listed() == ("finished", [0, 1, 0])  # whatever the policy would do
     ask(service, "DELETE", path)
-    assert listed() == ("archived", 3)
+    assert listed() == ("archived", [None] * 3)
     ask(service, "PATCH", path, {"mode": "live"})
-    assert listed() == ("live", 3)
+    assert listed() == ("live", even)
 
 
 def test_the_control_of_a_linear_policy_is_a_number_by_every_door(service):

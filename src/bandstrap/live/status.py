@@ -62,7 +62,8 @@ class ArmStatus:
         Its share of what the policy chose in the last 24 hours, and in its last 1000 decisions; in shadow mode of what it
         would have chosen. ``None`` where there was no decision.
     weight
-        The probability with which the policy serves it now; ``None`` for actions, which have none before they are given.
+        The probability with which it is served now to all but the holdout, or would be in shadow mode; ``None`` where a
+        context or actions decide, and once the experiment is archived.
     n_rewards, mean
         Rewards learned, defaults among them, and their mean.
     lower, upper
@@ -449,8 +450,12 @@ def arm_statuses(
 
 def weights_of(state: LiveState) -> tuple[Sequence[float] | None, str | None]:
     """Probability of each arm, or why the policy has none; actions have theirs when they are given."""
+    if state.is_archived or state.settings.has_context:
+        return None, None
+    if state.shipped is not None:
+        return [float(arm == state.shipped) for arm in state.arms], None
     try:
-        return None if state.settings.has_context else state.chances(state.active()).widths, None
+        return state.chances(state.active()).widths, None
     except PolicyFailure as failure:
         return None, str(failure)
 

@@ -129,12 +129,13 @@ def summary(hub: Hub, name: str) -> dict[str, Any] | str:
     weights = [(arm.label, arm.weight) for arm in status.arms if arm.weight]
     return {
         "mode": status.mode,
-        "policy": status.policy,
-        "created": show_time(status.created_at),
+        "policy": status.policy.partition(":")[0],
+        "created": show_time(status.created_at).partition(" ")[0],
         "decisions": sum(status.decisions.values()),
         "rewards": status.rewards,
         "pending": status.pending,
         "weights": sorted(weights, key=lambda pair: -pair[1])[:MOST_WEIGHTS],
+        "n_more": max(len(weights) - MOST_WEIGHTS, 0),
         "verdict": None if found is None else found.sentence,
         "word": None if found is None else found.word,
     }
