@@ -152,7 +152,11 @@ def send(tmp_path, n_requests, seed, monkeypatch):
         client.headers["Authorization"] = f"Bearer {token}"
         generator = Generator(client.get("/openapi.json").json(), seed)
         before = written(base)
-        for _ in range(n_requests):
+        for number in range(n_requests):
+            if number % 50 == 49:  # what was finished or archived goes on
+                for name in ("checkout", "shown"):
+                    assert client.patch(f"/experiments/{name}", json={"mode": "live"}).status_code == 200
+                before = written(base)
             method, path, body, headers = generator.request()
             if body is not None:
                 headers["Content-Type"] = "application/json"
@@ -184,5 +188,5 @@ def test_generated_requests_are_answered_or_refused(tmp_path, monkeypatch):
 @pytest.mark.timeout(1800)
 def test_ten_thousand_generated_requests_are_answered_or_refused(tmp_path, monkeypatch):
     statuses, n_decisions = send(tmp_path, int(os.environ.get("BANDSTRAP_REQUESTS", "10000")), 2, monkeypatch)
-    assert min(n_decisions.values()) >= 20, n_decisions
+    assert min(n_decisions.values()) >= 100, n_decisions
     assert statuses[200] >= 1000 <= sum(statuses.values()) - statuses[200]

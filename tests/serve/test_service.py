@@ -416,6 +416,22 @@ def test_what_was_served_by_force_is_counted_and_what_was_stored_instead_voided(
     assert (by_unit.status_code, "by force" in by_unit.json()["detail"]) == (409, True)
 
 
+def test_a_body_is_json_whatever_it_is_called(service):
+    """As curl calls it where nothing is said, and with a name that a proxy gave."""
+    bodies = [
+        ("PUT", "/experiments/new", b'{"policy": "ucb1", "arms": ["a", "b"]}'),
+        ("PATCH", "/experiments/new", b'{"floor": 0.1}'),
+    ]
+    bodies += [("POST", "/experiments/new/decisions", b"{}")]
+    bodies += [("POST", "/ofrep/v1/evaluate/flags/new", b'{"context": {"targetingKey": "u"}}')]
+    token = {"Authorization": f"Bearer {service.tokens['admin']}"}
+    for method, path, body in bodies:
+        for kind in ("application/x-www-form-urlencoded", "text/plain", "application/json; charset=utf-8", None):
+            headers = token if kind is None else token | {"Content-Type": kind}
+            answer = service.client.request(method, path, content=body, headers=headers)
+            assert answer.is_success, (path, kind, answer.text)
+
+
 def test_names_may_have_a_slash(service):
     name, arm = "a/b%2Fc", "x/y"
     ask(service, "POST", "/experiments", {"name": name, "policy": "ucb1", "arms": [arm, "z"], "refresh": 0})

@@ -58,7 +58,10 @@ class StrictRoute(APIRoute):
 
         async def strictly(request: Request) -> Response:
             await check(request, permission, request.path_params.get("name"))
-            return await handle(StrictRequest(request.scope, request.receive))
+            # Whatever curl and others call it, a body is JSON.
+            headers = [pair for pair in request.scope["headers"] if pair[0] != b"content-type"]
+            scope = {**request.scope, "headers": [*headers, (b"content-type", b"application/json")]}
+            return await handle(StrictRequest(scope, request.receive))
 
         return strictly
 
