@@ -33,6 +33,8 @@ NOT_HERE = {
     ("docs/executors.md", "dask ssh"): "several machines",
     ("docs/executors.md", "mpiexec"): "an MPI library",
     ("docs/howto/deploy.md", "docker build"): "a Docker daemon",
+    ("docs/howto/deploy.md", "docker compose"): "a Docker daemon",
+    ("docs/howto/deploy.md", "systemctl"): "a machine that systemd runs",
 }
 # Smaller twins, by command, and by what it plays.
 SMALLER = {
