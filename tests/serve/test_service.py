@@ -220,6 +220,36 @@ def test_too_many_requests_of_one_token_are_told_when_to_come_back(service, monk
     assert ask(service, "GET", "/experiments").status_code == 200  # others are not concerned
 
 
+def test_calls_that_would_wait_too_long_are_told_when_to_come_back(service, monkeypatch):
+    monkeypatch.setattr(limits, "QUEUE", 0)
+    before = rows(service)
+    calls = [
+        ("decisions", {}),
+        ("rewards", {"decision": "x", "value": 1}),
+        ("imports", {"key": "k", "arm": "red", "version": 0}),
+    ]
+    for path, body in calls:
+        full = ask(service, "POST", f"/experiments/checkout/{path}", body)
+        assert (full.status_code, full.headers["Retry-After"]) == (503, "1"), path
+    flag = ask(service, "POST", "/ofrep/v1/evaluate/flags/checkout", {"context": {"targetingKey": "u"}})
+    assert (flag.status_code, flag.headers["Retry-After"], rows(service)) == (503, "1", before)
+
+
+def test_nothing_that_identifies_a_caller_or_a_unit_is_logged(service, caplog, monkeypatch):
+    """Neither when a call fails, nor when it is refused."""
+    unit, path = "ann.unmistakable", "/experiments/checkout/decisions"
+    caplog.set_level("DEBUG")
+    ask(service, "POST", path, {"unit": unit, "key": unit})
+    ask(service, "POST", path, {"unit": unit, "available": ["x"]})
+    ask(service, "POST", path, {"unit": unit}, "revoked")
+    ask(service, "POST", "/experiments/checkout/rewards", {"unit": unit + "s", "value": 1.0})
+    monkeypatch.setattr(Experiment, "decide_many", lambda *_, **__: [][0])
+    assert ask(service, "POST", path, {"unit": unit}).status_code == 500
+    assert "IndexError" in caplog.text
+    for secret in (unit, *(token.split("_", 2)[2] for token in service.tokens.values())):
+        assert secret not in caplog.text
+
+
 # --- decisions and rewards ------------------------------------------------------------------------------------------------
 
 
