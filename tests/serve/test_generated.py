@@ -188,5 +188,5 @@ def test_generated_requests_are_answered_or_refused(tmp_path, monkeypatch):
 @pytest.mark.timeout(1800)
 def test_ten_thousand_generated_requests_are_answered_or_refused(tmp_path, monkeypatch):
     statuses, n_decisions = send(tmp_path, int(os.environ.get("BANDSTRAP_REQUESTS", "10000")), 2, monkeypatch)
-    assert min(n_decisions.values()) >= 100, n_decisions
+    assert min(n_decisions.values()) >= 20, n_decisions
     assert statuses[200] >= 1000 <= sum(statuses.values()) - statuses[200]
