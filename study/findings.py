@@ -301,7 +301,7 @@ CLAIMS = (
     ),
     Claim(
         PRACTICAL,
-        "large samples; nothing is proved at small ones, where rewards of few values may be missed far too often",
+        "large samples; nothing is proved at small ones, where the miss rate for rewards of few values may be far too high",
         rows_of(PRACTICAL, law="fair coin", n=4),
         lambda row: row.rate > 10 * row.alpha,
         "fair coin, n = 4, alpha = 0.001",
@@ -325,8 +325,8 @@ CLAIMS = (
     ),
     Claim(
         "bca",
-        "the mean of skewed rewards is missed clearly too often: at alpha = 0.05 that of 30 exponential ones with a "
-        "probability of about 0.085, of 30 lognormal ones 0.12",
+        "the bound misses the mean of skewed rewards clearly too often: at alpha = 0.05 with probability about 0.085 "
+        "for 30 exponential rewards, and 0.12 for 30 lognormal ones",
         lambda study: of_laws(study.where("bca", side="upper", alpha=0.05, n=30), ("exponential", "lognormal")),
         # Three standard errors of a rate of 0.1 from 1000 samples are 0.03.
         lambda row: row.is_above(row.alpha) and abs(row.rate - {"exponential": 0.085}.get(row.law, 0.12)) < 0.03,
@@ -345,7 +345,7 @@ CLAIMS = (
     ),
     Claim(
         "hall",
-        "much like bootstrap_t at the usual levels",
+        "similar to bootstrap_t at the usual levels",
         in_pairs("hall", "bootstrap_t", kind="skewed", alpha=0.05),
         lambda pair: abs(pair[0].rate - pair[1].rate) < 0.05,
         "skewed distributions, alpha = 0.05: miss rates within 0.05",

@@ -88,7 +88,7 @@ ADVICE = (
     Advice(
         "ratings: rewards in a known interval",
         "betting",
-        "proved, and sharpest of those that are, mostly; {relative}",
+        "proved, and mostly the sharpest proved bound; {relative}",
         BOUNDED,
     ),
     Advice(
@@ -100,29 +100,29 @@ ADVICE = (
     ),
     Advice("normal rewards", "student_t", "exact; {relative}", ("normal",)),
     Advice(
-        "symmetric rewards, looked at after every one",
+        "symmetric rewards, with a look after every reward",
         "symmetric_betting",
         "holds at all sample sizes together; {relative}",
         ("normal", "uniform", "Laplace", "t(3)"),
         from_n=30,
     ),
     Advice(
-        "a psi norm, and nothing else known",
+        "only a psi norm is known",
         "sub_weibull",
         "the only guarantee for skewed unbounded rewards; {relative}",
         ("gamma(2)", "exponential"),
     ),
     Advice(
-        "revenue, durations: rewards skewed to the right, nothing known, and an upper bound is wanted",
+        "revenue, durations: right-skewed rewards, nothing known, upper bound",
         "bootstrap_t",
-        "nothing is proved, nor can be; of bounds without parameters it and `hall` miss least: {rates}",
+        "nothing can be proved; among bounds without parameters, this one and `hall` miss least: {rates}",
         SKEWED,
         proved=False,
     ),
     Advice(
-        "the same, and a lower bound is wanted",
+        "the same, lower bound",
         "student_t",
-        "nothing is proved; skewness is on your side: {rates}",
+        "nothing is proved, but skewness lowers the miss rate: {rates}",
         SKEWED,
         side="lower",
         proved=False,
@@ -213,10 +213,10 @@ def answer(study: Study) -> str:
 These answers come from a study of {len(CALLS)} bounds, called as users call them, on {len(laws)} kinds of rewards.
 The last section says [how it was measured](#how-it-was-measured).
 
-**Miss rate**: how often the true mean lies beyond the bound. Bold: significantly above alpha (one-sided binomial test at
-0.001). A star: something is proved for this distribution. **Width**: the median distance from the sample mean to the
-bound, as a multiple of the smallest constant width that holds for a known distribution (the 1 - alpha quantile of the
-error of the mean).
+**Miss rate**: the share of samples for which the true mean lies beyond the bound. Bold: significantly above alpha
+(one-sided binomial test at 0.001). A star: the bound is proved for this distribution. **Width**: the median distance from
+the sample mean to the bound. Its unit is the smallest constant width that is valid for the known distribution: the
+1 - alpha quantile of the error of the mean.
 """
 
 
@@ -245,12 +245,12 @@ All bounds of a cell see the same samples: {MOST:,} for a bound that proves some
 where
 rewards are not symmetric; {SOME:,} at most where n = {LARGE}). A bound that needs a support, a scale or a psi norm is given
 the true one. The column `samples` is the number of samples, `widths` the number of samples on which the width was
-measured. Most rows
-are also what `bandstrap coverage` prints, such as `bandstrap coverage --distribution gamma:a=2 --sample-size 30 --bound
+measured. Most rows can also be printed by `bandstrap coverage`, such as `bandstrap coverage --distribution gamma:a=2
+--sample-size 30 --bound
 student_t --replications {MOST} --seed {seed}`.
 
 The distributions: {listed}. For symmetric distributions only upper bounds are measured, since a lower bound is the
-upper bound of the mirrored distribution. For the others both are.
+upper bound of the mirrored distribution. For the others both sides are.
 """
 
 
@@ -285,7 +285,7 @@ def in_short(study: Study) -> str:
         lines.append((advice.have, f"`{advice.use}`", why))
     return f"""{table(["you have", "use", "why"], lines, is_text=True)}
 For skewed, unbounded rewards of unknown distribution **no bound holds at a finite sample size**, and none can.
-Whatever the sample, a distribution with a rare, huge reward fits it as well and has another mean (Bahadur and Savage,
+A distribution with a rare, huge reward fits any sample equally well and has another mean (Bahadur and Savage,
 1956). The tables below show how often the usual bounds miss on five such distributions. Rewards collected by an
 adaptive policy, with contexts or without, are not an independent sample:
 [which arm won](howto/who-won.md) has bounds for these.
@@ -369,14 +369,14 @@ def symmetric(study: Study) -> str:
     bounds = ("sign_flip", "student_t", "symmetric_betting", PLAIN, PRACTICAL, SHARP, "bootstrap_t", "bca")
     return f"""## Symmetric rewards
 
-`sign_flip` is exact for every continuous one and as narrow as Student's t, which is not: from 10 rewards on its median
-width is {compared(study, "sign_flip", "student_t", CONTINUOUS)} times that of `student_t`. A bound that may be looked
-at after every reward, `symmetric_betting`, is {compared(study, "symmetric_betting", "sign_flip", CONTINUOUS, 30)}
+`sign_flip` is exact for every continuous symmetric distribution. It is as narrow as Student's t, which is not exact.
+From 10 rewards on its median width is {compared(study, "sign_flip", "student_t", CONTINUOUS)} times that of `student_t`.
+The sequential bound `symmetric_betting` is {compared(study, "symmetric_betting", "sign_flip", CONTINUOUS, 30)}
 times as
 wide from 30 rewards on. The bootstrap without correction misses too often at small samples
-({rates_at(study, PLAIN, "normal")} for normal rewards); with the paper's practical correction, which is given the
-standard deviation, it holds on these continuous distributions. It fails on coins: a sample of one side only has no
-spread.
+({rates_at(study, PLAIN, "normal")} for normal rewards). With the paper's practical correction and the true standard
+deviation, it is valid on these continuous distributions. It
+fails on coins: a sample with only one side has no spread.
 
 {by_size(study, laws, "symmetric", bounds, ["upper"])}"""
 
@@ -390,12 +390,13 @@ def bounded(study: Study) -> str:
     )
     return f"""## Rewards in a known interval
 
-For two values `clopper_pearson` is sharpest. `mid_p` is narrower, proved at 2 alpha, and does miss more often than alpha.
-For others `betting` is sharpest almost everywhere, though it holds at all sample sizes together; `hoeffding` is
+For two values `clopper_pearson` is sharpest. `mid_p` is narrower and proved at 2 alpha, and its miss rate does exceed
+alpha.
+For other rewards `betting` is sharpest almost everywhere. `hoeffding` is
 {compared(study, "hoeffding", "betting", BOUNDED)} times as wide from 10 rewards on, `empirical_bernstein`
-{compared(study, "empirical_bernstein", "betting", BOUNDED)} times. `empirical_kl` with the plain budget of empirical
-KL-UCB, of which nothing is proved, is {compared(study, PLAIN_KL, "betting", BOUNDED)} times as wide as `betting` and did
-not miss too often anywhere here. Student's t misses the mean of rare successes far too often
+{compared(study, "empirical_bernstein", "betting", BOUNDED)} times. `empirical_kl` with the unproved level of
+empirical KL-UCB is {compared(study, PLAIN_KL, "betting", BOUNDED)} times as wide as `betting` and nowhere here did it
+miss too often. Student's t misses the mean of rare successes far too often
 ({rates_at(study, "student_t", "rare successes")}): a sample of zeros has no spread.
 
 {by_size(study, laws, "bounded", bounds, ["upper", "lower"])}"""
@@ -432,16 +433,19 @@ def skewed(study: Study) -> str:
     )
     return f"""## Skewed and unbounded
 
-Nothing is proved in this section, and for unknown distributions nothing can be. An upper bound must allow for rewards
+Nothing in this section is proved, and nothing can be proved for unknown distributions. An upper bound must allow for
+rewards
 larger than any in the sample. Student's t does not: it misses the mean of lognormal rewards with
-probability {rates_at(study, "student_t", "lognormal")}. `bootstrap_t` and `hall` correct most of it
-({rates_at(study, "bootstrap_t", "lognormal")} with `bootstrap_t`; and of Pareto rewards, whose skewness is infinite,
-{rates_at(study, "bootstrap_t", "Pareto(2.2)")}) by being wider where the sample is skewed. Efron's percentile,
+probability {rates_at(study, "student_t", "lognormal")}. `bootstrap_t` and `hall` correct most of this, because they
+are wider if the sample is skewed. The rates of `bootstrap_t` are
+{rates_at(study, "bootstrap_t", "lognormal")}; for Pareto rewards, whose skewness is infinite, they are
+{rates_at(study, "bootstrap_t", "Pareto(2.2)")}. Efron's percentile,
 exponential and Mammen's weights and `bca` lie between, and `sign_flip` does not hold without symmetry. The practical
-bootstrap is given the true standard deviation, but samples of almost only zeros still mislead it. Lower
-bounds err the other way: the skewness that makes the upper bound miss makes the lower one safe, and bounds that
-correct for skewness miss about as often as they may. Those of SciPy are `scipy.stats.bootstrap` on the same samples,
-with as many resamples as ours; where SciPy returns no number, because all rewards are equal, no bound is counted.
+bootstrap is given the true standard deviation, but samples of almost only zeros still mislead it. For lower bounds
+the effect is reversed: right skewness makes them safe. Bounds that correct for skewness have miss rates
+near alpha. SciPy's bounds are from `scipy.stats.bootstrap` on the same samples, with as many resamples as ours. If
+SciPy returns no
+number, because all rewards are equal, no bound is counted.
 
 {chr(10).join(parts)}"""
 
@@ -461,7 +465,7 @@ def failures(study: Study) -> str:
                 worst_of(others),
             )
         )
-    about = "The largest miss rate as a multiple of alpha, or of the guarantee where one is proved, and its cell."
+    about = "The largest miss rate as a multiple of alpha (or of the guarantee, if one is proved), and its cell."
     return f"## Where each fails, and by how much\n\n{about}\n\n" + table(
         ["bound", "assumes", "where that holds", "elsewhere"], lines, is_text=True
     )
@@ -482,9 +486,7 @@ def sentences(study: Study) -> str:
     for claim, count, against in check_claims(study):
         verdict = f"holds in all {count}" if not against else f"fails in {len(against)} of {count}"
         lines.append((f"`{claim.bound}`", claim.says, claim.cells, verdict))
-    about = (
-        "Each statement of the bounds' documentation, the cells it covers, and the verdict; a test fails if one does."
-    )
+    about = "Each statement of the bounds' documentation, its cells, and the verdict; a test fails if a statement does."
     return f"## What the bounds say of themselves\n\n{about}\n\n" + table(
         ["bound", "says", "cells", "verdict"], lines, is_text=True
     )

@@ -189,7 +189,7 @@ def test_two_values_are_compared_with_a_fair_coin():
         for k in (1, n // 4, n // 2, n - 1):
             assert binary_symmetry_p_value(k, n) == pytest.approx(stats.binomtest(k, n).pvalue, rel=1e-9)
     (text,) = contradicted("sign_flip", [0] * 190 + [1] * 10, {})
-    assert text.startswith("the rewards are of two values, 0 and 1, and not equally many of each (fair coin, p = ")
+    assert text.startswith("the rewards take two values, 0 and 1, in unequal numbers (fair coin, p = ")
     assert text.endswith("; clopper_pearson is exact for them")
     assert contradicted("sign_flip", [0, 1] * 20, {}) == []
     assert "clopper_pearson" not in contradicted("sign_flip", [0] * 190 + [2] * 10, {})[0]

@@ -63,7 +63,7 @@ def test_the_first_rule_that_applies_decides(sample, stated, method, options):
             "0 or 9.5, the ends of the support, and it is exact if none in between are",
         ),
         (COUNTS, {"support": (0, 50)}, "rewards lie in [0, 50], as stated"),
-        (COUNTS[:4], {"support": (0, 50), "symmetric": True}, "too few for a bound that needs their symmetry alone"),
+        (COUNTS[:4], {"support": (0, 50), "symmetric": True}, "too few for a bound that needs only symmetry"),
         (COUNTS, {"sigma": 2}, "rewards are sub-Gaussian of scale 2, as stated"),
         (COUNTS, {"symmetric": True}, "rewards are symmetric about their mean, as stated"),
         (
@@ -73,7 +73,7 @@ def test_the_first_rule_that_applies_decides(sample, stated, method, options):
         ),
         ([2.0, 5.0, 2.0], {}, "stated as the support, 2 and 5 give an exact bound, if no others are possible"),
         ([2.0, 5.0], {}, "nothing can be proved at any sample size; 2 rewards are too few for the bootstrap"),
-        (COUNTS[:4], {"symmetric": True}, "4 rewards are too few for a bound that needs their symmetry alone, and no"),
+        (COUNTS[:4], {"symmetric": True}, "4 rewards are too few for a bound that needs only symmetry, and no"),
         ([4.0] * 9, {}, "rewards that are all 4 cannot show how much they vary"),
         ([4.0], {}, "one reward cannot show how much rewards vary"),
         ([0, 0, 0], {}, "all rewards are 0, and are taken for zeros and ones"),

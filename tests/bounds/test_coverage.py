@@ -72,7 +72,7 @@ TABLE = [
 def test_hoeffding_is_told_a_scale_that_holds_or_nothing(law, scale):
     (row,) = coverage(law, 4, 0.05, bounds=["hoeffding"], replications=5)
     if scale is None:
-        assert row.skipped == "needs sigma or support, and none is known that holds for this distribution"
+        assert row.skipped == "needs sigma or support, and no valid one is known for this distribution"
     else:
         assert row.median_width == pytest.approx(scale * math.sqrt(math.log(20) / 2), rel=1e-12)
         assert row.guarantee == 0.05
@@ -111,7 +111,7 @@ def test_a_standard_deviation_is_not_told_as_a_psi_norm():
     assert "needs sigma" in row.skipped
 
 
-NO_MEAN = "the distribution has no mean: its median is covered; "
+NO_MEAN = "the distribution has no mean: the target is its median; "
 
 
 @each(
@@ -226,7 +226,7 @@ def test_without_a_mean_the_median_is_covered():
     # 12 rewards: exact level floor(0.05 * 4096)/4096; 2000 samples stay below 0.075 but for one seed in 10^6, and a bound
     # that misses twice as often does for one in 10^4.
     assert rows[0].miss_rate < 0.075
-    assert rows[0].note == "the distribution has no mean: its median is covered"
+    assert rows[0].note == "the distribution has no mean: the target is its median"
     assert rows[0].guarantee == 0.05
     assert "needs sigma or support" in rows[1].skipped
 

@@ -624,7 +624,7 @@ def test_derived_seeds_miss_at_most_alpha_and_one_seed_for_all_samples_may_not()
     )
     most = critical_count(replications, alpha, 1e-4)
     assert replications * 0.04 < derived.misses(0.0).sum() <= most < common.misses(0.0).sum()
-    assert derived.holds_for.endswith("by a shift alone, over rewards and draws together")
+    assert derived.holds_for.endswith("only by a shift, over rewards and draws together")
 
 
 @telling("method", ["welch", "bootstrap", "bootstrap_t:n_resamples=399"], ["welch"])

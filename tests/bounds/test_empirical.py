@@ -70,9 +70,9 @@ def test_what_is_no_distribution_is_refused(rewards):
         ("empirical:reward=y", "empirical needs the parameter 'file'"),
         ("empirical", "empirical needs the parameter 'file'"),
         ("empirical:own.csv,reward=x", "has no column 'x'"),
-        ("empirical:own.csv,reward=3", "must be the name of a column; in a call, a number"),
+        ("empirical:own.csv,reward=3", "must be the name of a column; in a call, put quotes"),
         ("empirical:own.csv,column=y", "empirical has no parameter 'column'"),
-        ("empirical:own.csv,reward=y,digest=abc", "was edited since the digest 'abc' was taken of it"),
+        ("empirical:own.csv,reward=y,digest=abc", "was edited after its digest 'abc' was taken"),
         ("empirical:-,reward=y", "must be the path of a CSV or Parquet file"),
     ],
 )

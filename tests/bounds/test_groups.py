@@ -117,7 +117,7 @@ def test_groups_that_show_no_spread_have_no_bound_and_leave_the_others_theirs():
     found = bound_groups(odd, simultaneous="max", side="two-sided").bounds
     for name in ("late", "same"):
         assert found[name].value == (-math.inf, math.inf)
-        assert "it takes two rewards or more, and some that differ" in found[name].why_infinite
+        assert "it needs two rewards or more, and some that differ" in found[name].why_infinite
     assert found["blue"] == bound_groups(THREE, simultaneous="max", side="two-sided").bounds["blue"]
     assert bound_groups({"late": [7.0]}, simultaneous="max").bounds["late"].upper == math.inf
 

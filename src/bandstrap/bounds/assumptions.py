@@ -221,7 +221,7 @@ def skew_of(ordered: Floats, rewards: Floats) -> list[str]:
         p_value = binary_symmetry_p_value(lowest, ordered.size)
         values = float(rewards.min()), float(rewards.max())
         advice = "; clopper_pearson is exact for them" if values == ZERO_OR_ONE else ""
-        sentence = f"the rewards are of two values, {values[0]:g} and {values[1]:g}, and not equally many of each"
+        sentence = f"the rewards take two values, {values[0]:g} and {values[1]:g}, in unequal numbers"
         return [f"{sentence} (fair coin, p = {p_value:.2g}){advice}"] if p_value < SIGNIFICANCE else []
     p_value = symmetry_p_value(ordered)
     if p_value >= SIGNIFICANCE:
@@ -417,7 +417,7 @@ def trends(rewards: Floats) -> list[str]:
     rho, _ = rank_correlation(rewards)
     way = "rise" if rho > 0 else "fall"
     seen = f"the rewards {way} along the sample (rank correlation {rho:.2f}, p = {p_value:.2g})"
-    return [f"{seen}, and the bound, which reads them in their order, does not hold for such an order"]
+    return [f"{seen}; the bound reads them in this order, for which it does not hold"]
 
 
 ASSUMPTIONS: dict[AssumptionName, Assumption] = {

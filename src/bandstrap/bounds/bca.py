@@ -37,25 +37,24 @@ def bca(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1/2) that is aimed at.
+        Nominal error probability, in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     n_resamples
         The number ``B`` of resamples.
     seed
-        Seed or generator of the resamples. By default it is derived from the rewards, for each sample of a batch by itself;
-        a seed that is given serves all samples of a batch, which is faster, and the error of its resamples is common to
-        them.
+        Seed or generator of the resamples. By default it is derived from the rewards of each sample. One seed for all
+        samples of a batch is faster, but then their resampling errors are common.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
-        ``guarantee`` is ``None``. Batches are not tested.
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning,
+        and ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
     Bound
-        Never beyond the sample mean, and an end that is finite never beyond the sample. Infinite where a resample consists
-        of the largest reward alone with a probability above the corrected level: for one reward, for equal ones, for two
-        at the usual levels, and where nearly all rewards are the largest.
+        The bound never lies beyond the sample mean, and a finite bound never beyond the sample. It is infinite if a
+        resample contains only the largest reward with probability above the corrected level. That happens for one
+        reward, for equal rewards, for two at the usual levels, and if nearly all equal the largest.
 
     See Also
     --------
@@ -64,9 +63,9 @@ def bca(
 
     Notes
     -----
-    Nothing is proved at finite samples, and the mean of skewed rewards is missed clearly too often: at ``alpha = 0.05``
-    that of 30 exponential ones with a probability of about 0.085, of 30 lognormal ones 0.12. With the same resamples it is
-    what ``scipy.stats.bootstrap`` computes with ``method="BCa"``.
+    Nothing is proved at finite samples. The bound misses the mean of skewed rewards clearly too often. At ``alpha = 0.05``
+    the miss probability is about 0.085 for 30 exponential rewards, and 0.12 for 30 lognormal ones. With the same resamples
+    it is what ``scipy.stats.bootstrap`` computes with ``method="BCa"``.
 
     Examples
     --------
@@ -99,8 +98,8 @@ def bca(
         seed=seed,
         check=check,
         why_infinite=lambda n: (
-            f"the bound is infinite, since a resample of nothing but the largest of {n} rewards is likelier than the "
-            "corrected level: more rewards are needed, or a larger alpha"
+            f"the bound is infinite: a resample of only the largest of {n} rewards is likelier than the corrected "
+            "level; use more rewards or a larger alpha"
         ),
     )
 

@@ -259,7 +259,7 @@ def betting(
     n_orders: int | None = None,
     check: bool = True,
 ) -> Bound:
-    r"""Betting bound for bounded rewards, which holds at all sample sizes together.
+    r"""Betting bound for bounded rewards; valid at all sample sizes together with ``in_order=True``.
 
     .. math:: \sup\Bigl\{m : \frac1K \sum_{k=1}^K \prod_{i=1}^n (1 - \lambda_{ki} (y_{ki} - m)) < 1/\alpha\Bigr\}
 
@@ -281,23 +281,23 @@ def betting(
     share
         Largest share of the capital put at risk in one bet; the default is the authors'.
     seed
-        Seed or generator of the random orders. By default it is derived from the rewards, for each sample of a batch by
-        itself; a seed that is given serves all samples of a batch.
+        Seed or generator of the random orders. By default it is derived from the rewards of each sample; a given seed
+        serves all samples of a batch.
     in_order
-        Read the rewards in the order given, which must be that in which they came: a sample that is sorted, by the rewards
-        or by anything related to them, breaks the bound.
+        Read the rewards in the order given, which must be the order in which they came. A sample sorted by the rewards,
+        or by anything related to them, invalidates the bound.
     n_orders
         Number ``K`` of random orders. Default: 16, or ``2^21/n`` if that is less, but at least 2.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
     Bound
-        By default for a sample size fixed in advance; it never excludes the sample mean. With ``in_order=True`` it holds
-        for every prefix of the sample at once, so it may be looked at after every reward. Rewards that change along the way
-        may then leave no mean at all: both ends are ``nan``, with a note and a warning. ``order`` tells which.
+        By default for a sample size fixed in advance; it never excludes the sample mean. With ``in_order=True`` it
+        holds for every prefix of the sample at once, so it may be looked at after every reward. If the rewards drift,
+        the interval may then be empty: both ends are ``nan``, with a note and a warning. ``order`` tells which.
 
     See Also
     --------
@@ -307,24 +307,25 @@ def betting(
     Notes
     -----
     On [0, 1] the bets are ``min(share/(1 - m), sqrt(2 log(1/alpha) / (v_{i-1} n)))``, and with ``in_order=True``
-    ``min(share/(1 - m), sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i))))``, with ``v`` a running variance. Each depends on
-    earlier rewards of its order only, so that at the true mean every factor has mean 1 given those before.
+    ``min(share/(1 - m), sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i))))``, with ``v`` a running variance. Each bet
+    depends only on earlier rewards of its order. So every factor has conditional mean 1 at the true mean.
 
     *One order.* The capital is a martingale that starts with 1. Ville's inequality bounds the probability that it ever
     reaches ``1/alpha``.
 
-    *Several orders.* The rewards have the same distribution in every order, so that each capital has mean 1 in the end, and
-    so has their average. Markov's inequality bounds the probability that it reaches ``1/alpha``. This needs independent
-    rewards of one distribution, and orders chosen without regard to the order given, as those of a derived seed are (see
-    ``bandstrap.bounds.order``). The largest capital on the way has a larger mean, and cannot be averaged.
+    *Several orders.* The rewards have the same distribution in every order. So each final capital has mean 1, and so
+    has their average. Markov's inequality bounds the probability that it reaches ``1/alpha``. This needs independent,
+    identically distributed rewards, and orders that do not depend on the order given. Orders from a derived seed do not
+    (see ``bandstrap.bounds.order``). The running maximum of the capital has a larger mean, so maxima cannot be
+    averaged.
 
-    *A half line.* A factor ``1 + b (m - y)`` rises with ``m``; where the bet is cut, it is
-    ``1 + share (m - y)/(1 - m)``, whose derivative has the sign of ``1 - y``. So every capital rises with ``m``, and the
-    average does: the means that are not rejected are a half line.
+    *A half line.* A factor ``1 + b (m - y)`` increases with ``m``. If the bet is truncated, the factor is
+    ``1 + share (m - y)/(1 - m)``, whose derivative has the sign of ``1 - y``. So every capital, and their average,
+    increases with ``m``: the means not rejected form a half line.
 
-    *The sample mean* is not excluded, except with ``in_order=True``: a bound that came out beyond it is moved to it, which
-    can only lower the probability of a miss. It takes most of the capital in one lucky order; it was seen in none of
-    100,000 samples.
+    *The sample mean* is not excluded, except with ``in_order=True``. A bound beyond the sample mean is moved to it,
+    which can only lower the miss probability. This needs one lucky order with most of the capital; it occurred in none
+    of 100,000 samples.
 
     Examples
     --------

@@ -100,51 +100,52 @@ def bootstrap(
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     weights
-        Bootstrap weights. The theorem is about ``"rademacher"`` (default); the others hold for large samples only.
+        Bootstrap weights. The theorem covers ``"rademacher"`` (default); the others are valid for large samples only.
     delta
-        Share of ``alpha`` that is kept from the quantile, for the correction; the default is that of the paper's
-        experiments. With ``correction="none"`` it is kept as well, unless ``shrunk`` is false.
+        Share of ``alpha`` reserved for the correction; the default is that of the paper's experiments. With
+        ``correction="none"`` it is reserved as well, unless ``shrunk`` is false.
     correction
-        ``"practical"``
-            ``c = 1/sqrt(n)``: what the paper's experiments use (default). Not proved.
-        ``"theorem"``
+        ``c = 1/sqrt(n)``, as in the paper's experiments (default). Not proved. ``"theorem"``
             ``c = sqrt(2 log(2/(alpha delta))/n)``: theorem 1 as its proof has it.
         ``"stated"``
-            ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed. It is false: rewards of 1 and -1 with ``phi`` a
-            constant above 1 are missed with probability ``2^-n`` at levels where ``2 alpha`` is less, see
-            ``bandstrap.theory.coin.coin_misses``. Kept to reproduce the paper; at usual levels no distribution is known to
-            contradict it.
+            ``c = sqrt(log(2/(alpha delta))/n)``: theorem 1 as printed. This statement is false: with rewards of 1 and -1
+            and a constant ``phi`` above 1, the miss probability can be ``2^-n > 2 alpha``. See
+            ``bandstrap.theory.coin.coin_misses``. It is available to reproduce the paper; at the usual levels no
+            counterexample is known.
         ``"sharp"``
-            ``c`` the exact upper ``alpha delta`` quantile of the mean of n random signs, and the sum capped at ``phi``.
-            Proved at the same level, never wider than ``"theorem"`` nor than ``phi``.
+            ``c`` is the exact upper ``alpha delta`` quantile of the mean of n random signs; the sum is capped at
+            ``phi``. Proved at the same level, never wider than ``"theorem"`` nor than ``phi``.
         ``"none"``
-            ``c = 0``: the naive bootstrap, too narrow for small samples. As in the paper, its quantile is the main term of
-            the other forms, at level ``alpha (1 - delta)``; with ``shrunk=False`` it is the usual one, at ``alpha``.
+            ``c = 0``: the naive bootstrap, too narrow for small samples. As in the paper, the quantile is taken at
+            level ``alpha (1 - delta)``, like the main term of the other forms. With ``shrunk=False`` it is taken at
+            ``alpha``, as usual.
     phi
         Preliminary width: the name of a bound, a width, or a callable of ``(rewards, alpha)``. Defaults to
-        ``"hoeffding"`` where ``sigma`` or ``support`` is given. It must hold on the side of the bound only: for an upper
-        bound ``mu - ybar > phi`` has probability at most ``alpha``. A callable sees negated rewards for a lower bound.
+        ``"hoeffding"`` where ``sigma`` or ``support`` is given. It need hold only on the side of the bound: for an
+        upper bound, ``mu - ybar > phi`` has probability at most ``alpha``. A callable sees negated rewards for a lower
+        bound.
     sigma, support, beta
         Options of the bound that ``phi`` names.
     interval
         ``"percentile"`` (default) adds the upper quantile of the bootstrap, ``"basic"`` subtracts its lower quantile.
-        The same for symmetric weights; for skewed rewards and skewed weights the percentile points the right way.
+        Both agree for symmetric weights; for skewed rewards and skewed weights, ``"percentile"`` has the right
+        skewness.
     quantile
         Method of :func:`bandstrap.multipliers.bootstrap_quantile`. In the proved forms ``"auto"`` is never too small, and
-        at most 1 % above the exact quantile at ``0.999 alpha (1 - delta)``; 0.8 % was measured
-        (``python -m benchmarks quantiles``). So it is within 1 % of exact, unless the sums leave a gap just beside the
-        level: then it may lie beyond the gap. With ``"saddlepoint"`` and ``"expansion"`` nothing is proved.
+        at most 1 % above the exact quantile at ``0.999 alpha (1 - delta)``. The measured maximum is 0.8 %
+        (``python -m benchmarks quantiles``). So it is within 1 % of the exact quantile, except next to a gap of the sums,
+        where it may lie beyond the gap. With ``"saddlepoint"`` and ``"expansion"`` nothing is proved.
     n_resamples
-        For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws, which proves a miss
-        probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``, over draws independent of the rewards.
+        For ``quantile="monte-carlo"``. Then ``correction="sharp"`` takes ``c`` from the same draws. Over draws
+        independent of the rewards, this proves a miss probability of at most ``(floor(B alpha) + 1)/(B + 1) + alpha``.
     seed
         Seed or generator of ``quantile="monte-carlo"``, and of a ``phi`` that draws. By default it is derived from the
         rewards of each sample; ``bandstrap.basics.seeds.seed_of`` says what that proves.
     shrunk
-        Whether the quantile is taken at level ``alpha (1 - delta)`` (default), or at ``alpha`` as the Monte Carlo theorem
-        of the paper's supplement prints it; then nothing is proved.
+        Take the quantile at level ``alpha (1 - delta)`` (default). Otherwise it is taken at ``alpha``, as the Monte
+        Carlo theorem of the paper's supplement prints it; then nothing is proved.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -158,12 +159,13 @@ def bootstrap(
 
     Notes
     -----
-    Why a one-sided ``phi`` is enough, as in the paper's remark: for ``alpha < 1/2`` the width is not negative, so where
-    the bound misses, ``d = mu - ybar`` is positive. Sign invariance gives ``d > q_alpha(y - mu)`` a probability of at
-    most ``alpha``. Otherwise the width is below ``q_alpha(y - mu)``, so the bootstrap around ``mu``, which is that around
-    ``ybar`` minus ``wbar d``, exceeds it with probability above ``alpha``, of which ``q`` accounts for
-    ``alpha (1 - delta)``: ``-wbar d > c phi`` has probability above ``alpha delta``, and as ``d > 0`` that means
-    ``d > phi``. Nothing is asked of ``ybar - mu > phi``. A two-sided bound is two such bounds at ``alpha/2``.
+    A one-sided ``phi`` is enough, as in the paper's remark. For ``alpha < 1/2`` the width is not negative, so
+    ``d = mu - ybar`` is positive if the bound misses. Sign invariance gives ``d > q_alpha(y - mu)`` a probability of at
+    most ``alpha``. Otherwise the width is below ``q_alpha(y - mu)``. The bootstrap around ``mu`` equals the bootstrap
+    around ``ybar`` minus ``wbar d``, and exceeds the width with probability above ``alpha``. Of this, ``q`` accounts
+    for ``alpha (1 - delta)``. So ``-wbar d > c phi`` has probability above ``alpha delta``, and as ``d > 0`` this
+    implies ``d > phi``. The event ``ybar - mu > phi`` plays no role. A two-sided bound is two such bounds at
+    ``alpha/2``.
 
     Examples
     --------
@@ -240,7 +242,7 @@ def bootstrap(
             if proved:  # what a sum of n rewards may lose to rounding: a mean that ties with the bound is not missed
                 total = total + (n + 8) * 2.0**-52 * np.abs(rewards).max(axis=-1)
             added = np.where(np.isfinite(main), total - main, term)
-        why = "the bound is infinite, since its phi is" if np.isinf(width).any() else ""
+        why = "the bound is infinite, because its phi is infinite" if np.isinf(width).any() else ""
         return Threshold(total, {"main": main, "correction": added, "phi": width}, method, why_infinite=why)
 
     return build(
@@ -280,7 +282,10 @@ def assumption(weights: str, correction: str, proved: bool, by_draws: bool) -> s
             OVER_DRAWS if by_draws else ": misses at most 2 alpha"
         )
     if weights == "rademacher" and correction != "none":
-        return "large samples; nothing is proved at small ones, where rewards of few values may be missed far too often"
+        return (
+            "large samples; nothing is proved at small ones, where the miss rate for rewards of few values may be "
+            "far too high"
+        )
     return "large samples only"
 
 

@@ -44,25 +44,24 @@ def bootstrap_t(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1/2) that is aimed at.
+        Nominal error probability, in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     n_resamples
         The number ``B`` of resamples.
     seed
-        Seed or generator of the resamples. By default it is derived from the rewards, for each sample of a batch by itself;
-        a seed that is given serves all samples of a batch, which is faster, and the error of its resamples is common to
-        them.
+        Seed or generator of the resamples. By default it is derived from the rewards of each sample. One seed for all
+        samples of a batch is faster, but then their resampling errors are common.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
     Bound
-        Never beyond the sample mean. Infinite where the resamples that aim at it have no spread: for one reward, for equal
-        ones, for two at the usual levels, and where nearly all rewards are equal, such as 0 but for one; and where
-        ``alpha (B + 1) < 1``.
+        The bound never lies beyond the sample mean. It is infinite if the resamples that decide it have no spread. This
+        happens for one reward, for equal rewards, for two at the usual levels, and if nearly all are equal, such as a
+        single 1 among zeros. It is also infinite if ``alpha (B + 1) < 1``.
 
     See Also
     --------
@@ -72,9 +71,10 @@ def bootstrap_t(
 
     Notes
     -----
-    Nothing is proved at finite samples: for rewards that have a mean but no known support, nothing can be (Bahadur and
-    Savage). For large samples the miss probability is ``alpha`` up to a multiple of ``1/n``; that of Student's t, up to one
-    of ``1/sqrt(n)``. A resample of equal rewards has ``t* = -inf`` or ``inf``, which errs on the safe side.
+    Nothing is proved at finite samples: no bound can be proved from a finite mean alone, without a known support
+    (Bahadur and Savage). For large samples the miss probability is ``alpha`` up to a multiple of ``1/n``; for Student's
+    t the error is of order ``1/sqrt(n)``. A resample of equal rewards has ``t* = -inf`` or ``inf``, which errs on the
+    safe side.
 
     Examples
     --------

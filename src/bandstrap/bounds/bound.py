@@ -52,7 +52,7 @@ ROUNDING = 1e-9
 # What draws add to a guarantee: it is for seeds that do not depend on the rewards, or that a hash derives from them.
 OVER_DRAWS = ", over rewards and draws together"
 MAY_BE_SORTED = "the rewards change along the sample, or it is sorted"
-BEYOND_FLOATS = "the bound is infinite, since it lies beyond the largest number that a computer holds"
+BEYOND_FLOATS = "the bound is infinite: it exceeds the largest floating-point number"
 
 
 class Refuted(InvalidInput):
@@ -87,29 +87,30 @@ class Bound(Displayed):
     mean
         The sample mean.
     lower, upper
-        The ends; infinite on the side that was not asked for, or where the data cannot exclude any mean, and not a number
-        (``nan``) where they exclude every mean, see ``excludes_all``.
+        The ends of the interval. An end is infinite on the side not asked for, or if the data cannot exclude any mean.
+        Both are ``nan`` if the data exclude every mean, see ``excludes_all``.
     parts
-        What the distance from the mean to the bound is made of: ``"main"`` and, where the bound has them,
-        ``"correction"`` and ``"phi"``. For two-sided bounds the keys start with ``"lower "`` or ``"upper "``.
+        Parts of the distance from the mean to the bound: ``"main"`` and, if the bound has them, ``"correction"`` and
+        ``"phi"``. For two-sided bounds the keys start with ``"lower "`` or ``"upper "``.
     method
-        How it was computed.
+        Method of computation.
     guarantee
-        The probability of missing the mean is at most this under ``holds_for``; ``None`` where nothing is proved at
-        finite sample sizes, and where there are ``notes`` on this sample.
+        Largest probability of missing the mean, proved under ``holds_for``. ``None`` if nothing is proved at finite
+        sample sizes, or if there are ``notes`` on this sample.
     holds_for
         The assumption, in one sentence.
     order
-        For a sequential bound, the order in which it read the sample: ``"as given"``, ``"shuffled with seed ..."``, or
-        ``"shuffled with a seed derived from the rewards"``. ``None`` for the others, which give the same in any order.
+        Order in which a sequential bound read the sample: ``"as given"``, ``"shuffled with seed ..."``, or
+        ``"shuffled with a seed derived from the rewards"``. ``None`` for other bounds, which do not depend on the
+        order.
     notes
-        How this sample contradicts the assumption, or what it cannot show, one sentence each; usually none. For a single
-        sample each is also a warning, :class:`bandstrap.errors.AssumptionWarning`. With ``check=False`` and for batches,
-        contradictions are not looked for, nothing is warned of, and ``guarantee`` is kept.
+        Sentences on how this sample contradicts the assumption, or lacks information that the bound needs; usually
+        empty. For a single sample each note is also a warning, :class:`bandstrap.errors.AssumptionWarning`. With
+        ``check=False`` and for batches, the sample is not checked, there are no warnings, and ``guarantee`` is kept.
     why_infinite
-        Why an end that was asked for is infinite, and what would make it finite; ``None`` where none is.
+        Reason for an infinite end on a side asked for, and a remedy; ``None`` if the ends are finite.
     contradicted
-        Whether the sample contradicts the assumption, or no mean is left.
+        True if the sample contradicts the assumption, or no mean is left.
     sizes
         The number of rewards of a sample; of both groups for a difference.
     """
@@ -137,7 +138,7 @@ class Bound(Displayed):
 
     @property
     def excludes_all(self) -> bool | NDArray[np.bool_]:
-        """True if no mean is left, since the ends crossed or rewards are impossible: evidence against the assumption."""
+        """True if no mean is left (ends crossed or impossible rewards): evidence against the assumption."""
         return np.isnan(self.lower) | np.isnan(self.upper)
 
     @property
@@ -359,10 +360,10 @@ def note_on_equal_rewards(
     which = f"all {n} rewards are {value:g}" if n > 1 else f"there is one reward, {value:g}"
     if rewards.ndim > 1:
         which = f"in {int(is_blind.sum())} of {is_blind.size} samples all {n} rewards are equal"
-    advice = "a bound that is given a support or a scale can"
+    advice = "a bound with a known support or scale can"
     if rewards.ndim == 1 and value in (0.0, 1.0):
-        advice = "clopper_pearson can if they are zeros and ones, or a bound that is given a support or a scale"
-    return [f"{which}, which cannot show how much rewards vary, and this bound takes it for nothing; {advice}"]
+        advice = "clopper_pearson can if they are zeros and ones, or a bound with a known support or scale"
+    return [f"{which}, which cannot show how much rewards vary; this bound takes their variance to be zero; {advice}"]
 
 
 def note_on_crossed_ends(

@@ -38,11 +38,11 @@ class Choice:
     Attributes
     ----------
     method, options
-        Name of the bound in ``bandstrap.bounds``, and what it is to be told.
+        Name of the bound in ``bandstrap.bounds``, and its options.
     reason
-        Why it was chosen, to be read after "because".
+        Reason for the choice, to be read after "because".
     guess
-        What was taken for granted though neither stated nor seen, so that nothing is proved; ``None`` for nothing.
+        Assumption that was neither stated nor observed, so that nothing is proved; ``None`` if there is none.
     """
 
     method: str
@@ -61,7 +61,7 @@ def choose(
     symmetric: bool = False,
     column: ArrayLike | None = None,
 ) -> Choice:
-    """Choose a bound for a sample by what is stated of its rewards.
+    """Choose a bound for a sample by the stated properties of its rewards.
 
     ===================================  ==========================================  =======================================
     what is known                        bound                                       what is proved
@@ -79,8 +79,8 @@ def choose(
     at a level of 0.05, 4 at 0.01                                                    is a guess
     ===================================  ==========================================  =======================================
 
-    The first row that applies decides. The bound is finite, unless all rewards are equal, or so many of them that resamples
-    without spread decide.
+    The first row that applies decides. The bound is finite, unless all rewards are equal, or so many that resamples
+    without spread decide it.
 
     Parameters
     ----------
@@ -95,28 +95,30 @@ def choose(
     sigma
         A scale for which the rewards are sub-Gaussian, if one is known.
     symmetric
-        Whether the rewards are known to be symmetric about their mean.
+        True if the rewards are known to be symmetric about their mean.
     column
-        All rewards that were measured in the same way, in other groups too: a group of zeros is one of zeros and ones only
-        if there is nothing else in them.
+        All rewards measured in the same way, including those of other groups. A group of zeros counts as 0/1 data only
+        if the other groups contain nothing but zeros and ones.
 
     Returns
     -------
     Choice
-        With the reason in one sentence.
+        The bound and its options, with the reason in one sentence.
 
     Notes
     -----
-    A bound that is chosen by looking at the data may lose its guarantee. So symmetry, a support and a scale are never read
-    off a sample: one that looks symmetric is no proof, and the narrowest of several bounds misses more often than each.
-    What is read off is only the number of rewards, which is no chance, and whether all are one of two values. Where they
-    are 0 and 1 by nature, they always are, and nothing is lost. Where others between the ends of the support are possible,
-    let ``p`` be the probability of the upper end and ``q`` that of the lower, and the mean ``m`` of the way from one end to
-    the other: ``p <= m`` and ``q <= 1 - m``, so that ``P(no others, at most k at the upper end)`` is at most the binomial
-    probability ``P_m(X <= k)``. A sample without others is then missed with probability at most ``alpha``; and one with
-    others by ``betting`` with at most ``alpha``: ``2 alpha`` together.
+    A bound that is chosen by looking at the data may lose its guarantee. So symmetry, a support and a scale are never
+    inferred from a sample. A symmetric-looking sample proves nothing, and the narrowest of several bounds misses more often
+    than each. Only two features are read from the sample: the number of rewards, which is not random, and whether all are
+    one of two values. If the rewards are 0 or 1 by nature, this feature is not random either, and nothing is lost. Suppose
+    values between the ends of the support are possible. Let ``p`` and ``q`` be the probabilities of the upper and the lower
+    end, and ``m`` the mean on the scale from 0 to 1 between them. Then ``p <= m`` and ``q <= 1 - m``. So
+    ``P(no others, at most k at the upper end)`` is at most the binomial probability ``P_m(X <= k)``. A miss from a sample
+    without other values has probability at most ``alpha``. So has a miss by ``betting`` from a sample with other values:
+    ``2 alpha`` together.
 
-    Nothing but zeros, or nothing but ones, may be anything. They are taken for zeros and ones, and ``guess`` says so.
+    A sample of zeros only, or of ones only, does not reveal its distribution. It is taken for 0/1 data, and ``guess``
+    says so.
 
     Examples
     --------
@@ -144,7 +146,7 @@ def choose(
         return two_values(values, ends)
     if is_symmetric and rewards.size >= fewest_rewards(level):
         return Choice("sign_flip", {}, "rewards are symmetric about their mean, as stated")
-    too_few = " (and are too few for a bound that needs their symmetry alone)" if is_symmetric else ""
+    too_few = " (there are too few for a bound that needs only symmetry)" if is_symmetric else ""
     if ends is not None:
         return Choice("betting", {"support": ends}, f"rewards lie in [{ends[0]:g}, {ends[1]:g}], as stated{too_few}")
     if sigma is not None:
@@ -167,8 +169,8 @@ def two_values(values: Floats, ends: Support | None) -> Choice:
     value = float(values[0])
     seen = f"all rewards are {value:g}"
     guess = (
-        f"{seen}: assumed to be 0/1 data, since otherwise no finite bound exists; "
-        "the support 0 and 1, if stated, makes it a proof, and another support makes another bound"
+        f"{seen}: assumed to be 0/1 data, since otherwise no finite bound exists; state the support 0 and 1 to make "
+        "this a proof, or another support for another bound"
     )
     return Choice("clopper_pearson", {}, f"{seen}, and are taken for zeros and ones", guess)
 
@@ -178,7 +180,7 @@ def with_nothing_stated(rewards: Floats, values: Floats, level: float, *, is_sym
     n, low, high = rewards.size, float(values.min()), float(values.max())
     why = "no support, scale or symmetry is stated, and without any of them nothing can be proved at any sample size"
     if is_symmetric:
-        why = f"{rewards_of(n)} too few for a bound that needs their symmetry alone, and no support or scale is stated"
+        why = f"{rewards_of(n)} too few for a bound that needs only symmetry, and no support or scale is stated"
     if n == 1:
         return Choice("bootstrap_t", {}, f"{why}: one reward cannot show how much rewards vary")
     if rewards.min() == rewards.max():
@@ -189,7 +191,7 @@ def with_nothing_stated(rewards: Floats, values: Floats, level: float, *, is_sym
     elif not few:
         why += "; for skewed rewards its miss rate is nearer to alpha than that of Student's t"
     if few:
-        return Choice("student_t", {}, f"{why}; {few}", f"{few}, and that they are normal is a guess")
+        return Choice("student_t", {}, f"{why}; {few}", f"{few}, and normality is a guess")
     n_resamples = max(N_RESAMPLES, math.ceil(BEYOND / level) - 1)
     if n * n_resamples > (MOST_DRAWN if n_resamples == N_RESAMPLES else MOST_DRAWN_MORE):
         return Choice("hall", {"quantile": "normal"}, why)

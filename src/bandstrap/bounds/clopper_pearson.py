@@ -117,9 +117,9 @@ def clopper_pearson(
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support
-        The two values that rewards take, if not 0 and 1: a price, say, that is paid or not.
+        The two values that rewards take, if not 0 and 1, such as 0 and a price.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -129,13 +129,13 @@ def clopper_pearson(
 
     See Also
     --------
-    bandstrap.bounds.mid_p : narrower, and misses up to ``2 alpha``.
-    bandstrap.bounds.betting : for rewards in between, too.
+    bandstrap.bounds.mid_p : narrower, and misses up to ``2 alpha``. bandstrap.bounds.betting : also for rewards between
+    the two values.
 
     Notes
     -----
-    Among upper bounds that grow with ``k`` and hold for every probability, none is smaller. The miss probability comes up
-    to ``alpha`` just above each of the ``n`` bounds there are, and lies below it elsewhere: ``X`` takes whole numbers only.
+    It is the smallest upper bound that grows with ``k`` and holds for every probability. The miss probability reaches
+    ``alpha`` just above each of the ``n`` possible bounds, and is lower elsewhere, because ``X`` is discrete.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from bandstrap.errors import InvalidInput, brief, check_choice, check_count, req
 BOOTSTRAP_FORMS = tuple(f"bootstrap:correction={form}" for form in ("none", "practical", "stated", "theorem", "sharp"))
 # Empty for bounds that prove nothing.
 JudgedAssumption = Literal["holds", "fails", "unknown", ""]
-NO_MEAN = "the distribution has no mean: its median is covered"
+NO_MEAN = "the distribution has no mean: the target is its median"
 # Rewards held in memory at once.
 MOST_REWARDS = 1 << 22
 # Rewards that are bounded at once: between two such slices it is said how far it is. No bound looks at two samples at a
@@ -47,12 +47,12 @@ class CoverageRow:
     """Miss rate and width of one bound at one sample size.
 
     ``miss_low`` and ``miss_high`` are the ends of a 95 % Clopper-Pearson interval of the miss rate. ``guarantee`` is
-    the proved miss probability, ``None`` where there is none or where the distribution is not what the proof assumes.
-    ``assumption`` says whether it is: ``"holds"``, ``"fails"``, or ``"unknown"`` where that cannot be read off the
-    distribution; empty for bounds that prove nothing. ``skipped`` says why a bound was not run, and is empty for
-    those that were. ``note`` says why an assumption does not hold, or that the median is covered because there is no
-    mean. ``width_error`` is the standard error of ``mean_width``, ``None`` where there is none because a width is
-    infinite or alone. ``widths`` is the number of samples whose width was measured.
+    the proved miss probability; ``None`` if there is none, or if the distribution violates the assumption of the proof.
+    ``assumption`` is ``"holds"``, ``"fails"``, or ``"unknown"`` if the distribution does not show it; empty for bounds
+    that prove nothing. ``skipped`` is the reason why a bound was not run, else empty. ``note`` is the reason why an
+    assumption fails, or says that the target is the median because there is no mean. ``width_error`` is the standard
+    error of ``mean_width``; ``None`` if a width is infinite or there is only one. ``widths`` is the number of samples
+    whose width was measured.
     """
 
     bound: str
@@ -90,20 +90,20 @@ def coverage(
     ----------
     distribution
         A frozen ``scipy.stats`` distribution, or its name with parameters: ``"normal"``, ``"t:df=3"``,
-        ``"truncnorm:a=-1,b=1"``. The target is its mean or, where that does not exist, its median, which the note of
-        every row then says. Or rewards of your own: samples are then drawn from them with replacement, and their mean is
-        the target. ``"empirical:FILE,reward=COLUMN"`` reads them from a CSV or Parquet file.
+        ``"truncnorm:a=-1,b=1"``. The target is its mean or, if there is no mean, its median; the note of every row then
+        says so. Or your own rewards: samples are then drawn from them with replacement, and their mean is the target.
+        ``"empirical:FILE,reward=COLUMN"`` reads them from a CSV or Parquet file.
     sample_size
         One sample size or several.
     alpha
         Error probability given to every bound.
     bounds
-        Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap
-        in all its forms. Where a bound needs ``sigma`` or ``support`` and none is given, it is given the truth: the
-        support where there is one, else the standard deviation of a normal distribution. The unproved forms of the
-        bootstrap are given the standard deviation of any distribution. A bound whose needs cannot be met is skipped,
-        with the reason. The bootstrap may be given ``phi=oracle`` or ``phi=oracle-adaptive``: the smallest constant,
-        and the smallest function, that theorem 1 allows for this distribution; upper bounds only.
+        Bounds by name, with options: ``"sign_flip"``, ``"hoeffding:sigma=2"``. By default all of them, the bootstrap in all
+        its forms. A bound that needs ``sigma`` or ``support`` gets the true value if none is given. This is the support if
+        there is one, else the standard deviation of a normal distribution. The unproved forms of the bootstrap get the
+        standard deviation of any distribution. A bound without its required parameter is skipped, with the reason. The
+        bootstrap may be given ``phi=oracle`` or ``phi=oracle-adaptive``: the smallest constant, and the smallest function,
+        that theorem 1 allows for this distribution; upper bounds only.
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     replications
@@ -111,7 +111,7 @@ def coverage(
     seed
         Seed of the samples; every bound sees the same ones.
     progress
-        Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
+        Show progress on standard error: a bar on a terminal, else occasional lines if it takes long.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def tell_truth(call: Call, law: KnownLaw) -> Options | str:
         known = [way for way in ways if way in truth and "beta" not in BOUNDS[call.name].needs]
         if not known:
             why = (
-                "and none is known that holds for this distribution"
+                "and no valid one is known for this distribution"
                 if "sigma" in ways
                 else "which this distribution does not have"
             )

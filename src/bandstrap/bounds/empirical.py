@@ -31,8 +31,8 @@ class EmpiricalDistribution:
 
     def __init__(self, rewards: ArrayLike) -> None:
         rule = (
-            "a frozen scipy.stats distribution, the name of one, or rewards to draw from: a row of finite numbers, two of "
-            "them different"
+            "a frozen scipy.stats distribution, the name of one, or a list of rewards to draw from: finite "
+            "numbers, at least two of them different"
         )
         checked = read_numbers(rewards, "distribution", "coverage", rule, kinds="biuf")
         if checked.ndim != 1 or not np.isfinite(checked).all() or np.unique(checked).size < 2:
@@ -107,7 +107,7 @@ def empirical_called(text: str) -> EmpiricalDistribution:
 def read_empirical(file: object, *, reward: object, digest: str | None = None) -> EmpiricalDistribution:
     """The rewards in a column of a CSV or Parquet file."""
     if not isinstance(reward, str):
-        rule = "the name of a column; in a call, a number that is one stands in quotes"
+        rule = "the name of a column; in a call, put quotes around a name that is a number"
         raise requirement("reward", NAME, rule, brief(reward))
     if not isinstance(file, str) or file in ("", "-"):
         raise requirement("file", NAME, "the path of a CSV or Parquet file", brief(file))
@@ -115,7 +115,7 @@ def read_empirical(file: object, *, reward: object, digest: str | None = None) -
     made = EmpiricalDistribution(rewards)
     if digest not in (None, made.digest):
         raise InvalidInput(
-            f"{file} was edited since the digest {digest!r} was taken of it: its data now have {made.digest!r}."
+            f"{file} was edited after its digest {digest!r} was taken: its data now have {made.digest!r}."
         )
     return made
 

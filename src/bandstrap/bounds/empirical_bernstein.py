@@ -63,7 +63,7 @@ def empirical_bernstein(
     spread
         ``b``, by default the length of the support. With a smaller one nothing is proved.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns

@@ -198,7 +198,7 @@ def empirical_kl(
         ``"proved"`` (default): ``d = log(e (n + 2)/alpha)/n``. ``"plain"``: ``d = log(1/alpha)/n``, as empirical KL-UCB
         uses it, without proof at a fixed sample size.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -207,7 +207,7 @@ def empirical_kl(
 
     See Also
     --------
-    bandstrap.bounds.betting : narrower at small sample sizes, and valid at all of them together.
+    bandstrap.bounds.betting : narrower at small sample sizes, and with ``in_order=True`` valid at all of them together.
 
     Examples
     --------

@@ -51,7 +51,7 @@ from bandstrap.errors import (
 )
 
 OWNER = "bound_groups"
-NO_SPREAD = "the bound is infinite: it takes two rewards or more, and some that differ"
+NO_SPREAD = "the bound is infinite: it needs two rewards or more, and some that differ"
 
 
 @dataclass(frozen=True)
@@ -61,20 +61,20 @@ class GroupBounds(Displayed):
     Attributes
     ----------
     side, alpha
-        As they were asked for.
+        As given to the call.
     simultaneous
         ``"bonferroni"`` or ``"max"`` where ``alpha`` is shared by all bounds, ``None`` where each has its own.
     bounds
-        A :class:`bandstrap.bounds.Bound` for every group, by name. Where rewards rule the assumption out, as one outside
-        the support does, both ends are ``nan`` and a note says why.
+        A :class:`bandstrap.bounds.Bound` for every group, by name. If rewards contradict the assumption, such as one
+        outside the support, both ends are ``nan`` and a note says why.
     choices
-        Which bound each group has and why, as :class:`bandstrap.bounds.Choice`.
+        Bound of each group and its reason, as :class:`bandstrap.bounds.Choice`.
     guarantee
-        What is proved of the probability that any of them misses; ``None`` where nothing is.
+        Proved bound on the probability that any of them misses; ``None`` if nothing is proved.
     notes
-        Those of all bounds, each with its groups; what is said of many groups is said once.
+        Notes of all bounds, each with its groups; a note on many groups appears once.
     method
-        As it was asked for: ``"auto"``, or the name of a bound.
+        As given to the call: ``"auto"``, or the name of a bound.
     """
 
     side: Side
@@ -109,24 +109,26 @@ def bound_groups(
     alpha
         Error probability in (0, 1/2), of each bound or of all of them.
     method
-        ``"auto"`` (default), which chooses for each group as :func:`bandstrap.bounds.choose` does, or the name of a bound.
+        The name of a bound, or ``"auto"`` (default), which chooses for each group as :func:`bandstrap.bounds.choose`
+        does.
     side
         ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
     simultaneous
         ``None`` (default)
             Each bound misses with probability ``alpha``; of many, some will.
         ``"bonferroni"``
-            Each at ``alpha`` divided by their number: together they miss with probability ``alpha``, for any bounds.
+            Each at ``alpha`` divided by their number: any of them misses with probability at most ``alpha``, for any
+            bounds.
         ``"max"``
             The quantile of the largest of the multiplier sums of all groups. A little narrower; for ``"auto"`` or
             ``"bootstrap"``, and for large groups.
     check
         Test each group for contradictions of the assumption (default), as the bounds do. Each kind of note is one warning.
     **options
-        Options of the bound, or with ``"auto"`` what is stated of the rewards, and ``seed`` and ``in_order`` for bounds
-        that take them. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``seed`` and ``studentized``; the
-        latter (true by default) measures each mean in its own standard error, else all
-        have one width.
+        Options of the bound. With ``"auto"``: the stated properties of the rewards, and ``seed`` and ``in_order`` for
+        bounds that take them. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``seed`` and
+        ``studentized``. The latter (true by default) scales each mean by its own standard error; otherwise all have one
+        width.
 
     Returns
     -------
@@ -134,12 +136,12 @@ def bound_groups(
 
     See Also
     --------
-    bandstrap.bounds.compare : bounds on differences from a control, which are what a comparison needs.
+    bandstrap.bounds.compare : bounds on differences from a control; use these for a comparison.
 
     Notes
     -----
-    The groups are independent, so that ``"max"`` gains little over ``"bonferroni"`` in width: with normal rewards as much
-    as ``1 - (1 - alpha)^(1/G)`` is above ``alpha/G``. It gains more where groups are small and of few values.
+    The groups are independent, so ``"max"`` is little narrower than ``"bonferroni"``. With normal rewards its level is
+    ``1 - (1 - alpha)^(1/G)`` instead of ``alpha/G``. It gains more where groups are small and of few values.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def bound_chosen(choice: Choice, rewards: Floats, level: float, side: Side, *, c
 
 # Options of those bounds that draw or read rewards one by one, which may stand beside what is stated of the rewards.
 HOW_READ = ("seed", "in_order")
-OF_LARGEST = "it is the one whose sums have a largest over all groups"
+OF_LARGEST = "only its sums have a largest one over all groups"
 
 
 def choices_of(

@@ -64,35 +64,36 @@ def hall(
     sample
         Rewards of shape ``(..., n)``.
     alpha
-        Error probability in (0, 1/2) that is aimed at.
+        Nominal error probability, in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     quantile
-        ``"bootstrap"`` (default) reads ``x_alpha`` off resamples, each with its own skewness; ``"normal"`` takes that of
-        the normal distribution, ``-z/sqrt(n)``, and draws nothing.
+        ``"bootstrap"`` (default) takes ``x_alpha`` from resamples, each with its own skewness; ``"normal"`` takes the
+        normal quantile ``-z/sqrt(n)``, without resampling.
     n_resamples
         The number ``B`` of resamples.
     seed
-        Seed or generator of the resamples. By default it is derived from the rewards, for each sample of a batch by itself;
-        a seed that is given serves all samples of a batch, which is faster, and the error of its resamples is common to
-        them.
+        Seed or generator of the resamples. By default it is derived from the rewards of each sample. One seed for all
+        samples of a batch is faster, but then their resampling errors are common.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
     -------
     Bound
-        Never beyond the sample mean. Infinite for one reward and for equal ones; with resamples also where those that aim
-        at it have no spread, see :func:`bandstrap.bounds.bootstrap_t`, and where ``alpha (B + 1) < 1``.
+        Never beyond the sample mean. The bound is infinite for one reward and for equal rewards. With resamples it is
+        also infinite if those that decide it have no spread (see :func:`bandstrap.bounds.bootstrap_t`), or if
+        ``alpha (B + 1) < 1``.
 
     See Also
     --------
-    bandstrap.bounds.bootstrap_t : the same without the transformation; much alike at the usual levels.
+    bandstrap.bounds.bootstrap_t : the same without the transformation; similar at the usual levels.
 
     Notes
     -----
-    Nothing is proved at finite samples. For large ones the miss probability is ``alpha`` up to a multiple of ``1/n``.
+    Nothing is proved at finite samples. For large samples the miss probability is ``alpha`` up to a multiple of
+    ``1/n``.
 
     Examples
     --------

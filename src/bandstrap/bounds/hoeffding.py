@@ -53,7 +53,7 @@ def hoeffding(
     support
         Instead of ``sigma``, the interval ``(low, high)`` the rewards lie in; then ``sigma = (high - low)/2``.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -63,7 +63,7 @@ def hoeffding(
     See Also
     --------
     bandstrap.bounds.betting : prefer it for bounded rewards; far narrower when their variance is small.
-    bandstrap.bounds.bootstrap : reads the width off the data.
+    bandstrap.bounds.bootstrap : estimates the width from the data.
 
     Examples
     --------

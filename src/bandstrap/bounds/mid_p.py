@@ -61,13 +61,13 @@ def mid_p(
     sample
         Rewards of shape ``(..., n)``, each 0 or 1 (or false or true).
     alpha
-        Error probability in (0, 1/2) that is aimed at.
+        Nominal error probability, in (0, 1/2).
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     support
         The two values that rewards take, if not 0 and 1.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -77,12 +77,12 @@ def mid_p(
 
     See Also
     --------
-    bandstrap.bounds.clopper_pearson : prefer it where ``alpha`` is a promise.
+    bandstrap.bounds.clopper_pearson : prefer it if ``alpha`` must be guaranteed.
 
     Notes
     -----
-    The bound misses ``p`` when ``X`` is at most some ``k`` with ``P(X < k) + P(X = k)/2 < alpha``; the missing half of
-    ``P(X = k)`` is less than ``alpha`` again, so that no ``p`` is missed with a probability above ``2 alpha``. Averaged
+    The bound misses ``p`` if ``X`` is at most some ``k`` with ``P(X < k) + P(X = k)/2 < alpha``. The other half of
+    ``P(X = k)`` is also less than ``alpha``, so the miss probability is at most ``2 alpha`` for every ``p``. Averaged
     over all ``p``, the miss probability is below ``alpha``.
 
     Examples

@@ -28,7 +28,7 @@ MOST_NUMBERS = 1 << 20
 # Of so many balanced resamples, the standard error is too small by one part in a thousand.
 FEWEST_BALANCED = 500
 LARGE_SAMPLES = "large samples of independent rewards with a variance; nothing is proved at small ones"
-TOLD_A_SUPPORT = "a bound that is given a support, such as betting, is finite"
+TOLD_A_SUPPORT = "a bound with a known support, such as betting, is finite"
 
 
 class SampleRows(NamedTuple):
@@ -207,7 +207,7 @@ def why_no_spread(n: int) -> str:
     """Reason why a bound whose width comes from ``n`` rewards is infinite if they are all equal."""
     if n == 1:
         return "the bound is infinite, since one reward cannot show how much rewards vary"
-    return f"the bound is infinite, since rewards that are all equal cannot show how much they vary; {TOLD_A_SUPPORT}"
+    return f"the bound is infinite, since equal rewards cannot show how much they vary; {TOLD_A_SUPPORT}"
 
 
 def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
@@ -219,7 +219,7 @@ def why_no_quantile(n: int, n_resamples: int, level: float) -> str:
     # Of rewards that differ, a resample holds one alone with probability n^(1-n): below the level, that is no reason.
     few = f"{n} rewards are too few, or too many of them are equal" if float(n) ** (1 - n) >= level else ""
     equal = few or "too many of the rewards are equal"
-    return f"the bound is infinite, since {equal}, and resamples without spread decide on it; {TOLD_A_SUPPORT}"
+    return f"the bound is infinite: {equal}, so resamples without spread decide it; {TOLD_A_SUPPORT}"
 
 
 def is_beyond(n_draws: int, level: float) -> bool:

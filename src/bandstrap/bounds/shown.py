@@ -121,7 +121,7 @@ def display_several(
     else:
         below += [f"{sentence}." for sentence in dict.fromkeys(assumed.values())]
     if found.simultaneous is not None and found.guarantee is not None:
-        below.append(f"That any of the bounds misses has a probability of at most {found.guarantee:.4g}, as proved.")
+        below.append(f"Proved: the probability that any of the bounds misses is at most {found.guarantee:.4g}.")
     is_one_method = len({bound.name for bound in bounds}) == 1
     return Display(
         above=above,

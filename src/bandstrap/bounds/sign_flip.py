@@ -64,17 +64,17 @@ def sign_flip(
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     phi, sigma, support
-        Optional preliminary width as in :func:`bandstrap.bounds.bootstrap`; the smaller of the two bounds is returned,
-        which is finite from the first reward on and misses with probability at most ``2 alpha``.
+        Optional preliminary width as in :func:`bandstrap.bounds.bootstrap`. The smaller of the two bounds is returned;
+        it is finite from the first reward on and misses with probability at most ``2 alpha``.
     randomized
-        Make the bound finite at times also below ``log2(1/alpha)`` rewards: there it is infinite with probability
-        ``1 - alpha 2^n``, else the largest reward, for a miss probability of exactly ``alpha``.
+        Randomise the bound below ``log2(1/alpha)`` rewards: it is infinite with probability ``1 - alpha 2^n``, else the
+        largest reward. Its miss probability is then exactly ``alpha``.
     seed
         Seed or generator of ``randomized``, and of a ``phi`` that draws. By default it is derived from the rewards of each
-        sample (``bandstrap.basics.seeds.seed_of``): one with few values, of which there are few samples, needs a fresh seed
-        for a miss probability of just ``alpha``.
+        sample (``bandstrap.basics.seeds.seed_of``): for an exact ``alpha``, a discrete distribution with few possible
+        samples needs a fresh seed.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -88,20 +88,20 @@ def sign_flip(
 
     Notes
     -----
-    Rewards symmetric about ``mu`` have ``sum w_i (y_i - mu)`` distributed like ``sum (y_i - mu)`` for random signs
-    ``w``: step one of the proof of theorem 1, which alone gives a bound. The miss probability is ``alpha`` up to
-    ``2^-n`` for every continuous symmetric distribution, the Cauchy included, and less where rewards tie: at ``alpha
-    = 0.05`` ten tosses of a fair coin are missed with probability 0.011, ten ratings from 1 to 5 with 0.03. For large
-    ``n`` the bound is ``ybar + z s / sqrt(n - z^2)``.
+    For rewards symmetric about ``mu`` and random signs ``w``, ``sum w_i (y_i - mu)`` is distributed like
+    ``sum (y_i - mu)``: step one of the proof of theorem 1. This step alone gives a bound. The miss probability is ``alpha``
+    up to ``2^-n`` for every continuous symmetric distribution, including the Cauchy. It is less if rewards tie. At
+    ``alpha = 0.05`` it is 0.011 for ten tosses of a fair coin, and 0.03 for ten ratings from 1 to 5. For large ``n`` the
+    bound is ``ybar + z s / sqrt(n - z^2)``.
 
-    The bound is never below its definition, in floating point too. Subsets are counted, and the bound is a subset mean
-    rounded up, for up to 24 rewards (36 where the tail holds few subsets) and for rewards of few values, such as the
-    differences of ratings: two values at any sample size, three up to some 400 rewards. ``method`` is then
+    The bound is never below its definition, in floating point too. Subsets are enumerated for up to 24 rewards (36 if the
+    tail has few subsets). They are also enumerated for rewards of few values: two values at any sample size, three (such as
+    differences of ratings) up to about 400 rewards. The bound is then a subset mean rounded up. ``method`` is then
     ``"enumeration"``, ``"grouped enumeration"``; rewards on no lattice are rounded up by at most ``2^-44`` of their range.
-    Otherwise it is ``"inversion"``: a tail computed from its transform with every error on the safe side. That widens the
-    bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``, with outliers and clusters, too
-    (``python -m benchmarks quantiles``). That is beside the exact bound at ``0.999 alpha``: just beside a gap between
-    subset means the bound may lie beyond the gap.
+    Otherwise it is ``"inversion"``: the tail is computed from its transform, and every error makes the bound wider. This
+    widens the bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``, also with outliers and clusters
+    (``python -m benchmarks quantiles``). The comparison is with the exact bound at ``0.999 alpha``. Next to a gap between
+    subset means, the bound may lie beyond the gap.
 
     Examples
     --------

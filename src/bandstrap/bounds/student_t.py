@@ -33,7 +33,7 @@ def student_t(sample: ArrayLike, alpha: float, *, side: Side = "upper", check: b
     side
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns

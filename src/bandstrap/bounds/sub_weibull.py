@@ -110,7 +110,7 @@ def finite_sum_width(weights: Groups, alpha: float, beta: float, symmetric: bool
     except (ArithmeticError, ValueError):  # of moments that are no numbers
         width = math.nan
     if not math.isfinite(width):
-        rule = f"large enough that the moments which give the width at alpha = {alpha:g} are numbers"
+        rule = f"large enough that the moments needed for the width at alpha = {alpha:g} are finite"
         raise requirement("beta", owner, rule, beta)
     return width
 
@@ -182,13 +182,13 @@ def sub_weibull(
     beta
         Tail exponent: 2 is sub-Gaussian, 1 sub-exponential, smaller is heavier.
     symmetric
-        Whether the rewards are symmetric about their mean; then odd moments vanish and the bound is narrower.
+        True if the rewards are symmetric about their mean; then odd moments vanish and the bound is narrower.
     constant
-        The paper leaves ``C`` open. The default computes, for this ``n``, ``alpha`` and ``beta``, the smallest width that
-        moments up to order ``2 log(1/alpha) + 16`` can prove, and reports the ``C`` that makes the formula equal to it.
-        A number uses the formula with that ``C``; the guarantee is then yours.
+        The paper leaves ``C`` open. By default the width is the smallest that moments up to order
+        ``2 log(1/alpha) + 16`` can prove for this ``n``, ``alpha`` and ``beta``. The reported ``C`` makes the formula
+        equal to it. A number uses the formula with that ``C``; its validity is then your assumption.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -198,8 +198,8 @@ def sub_weibull(
 
     Notes
     -----
-    For alpha from 0.2 to 1e-4 and n from 1 to 1000 the computed ``C`` lies between 0.4 and 1.6 for ``beta >= 1``, and
-    reaches 3.25 at ``beta = 1/2``. The inequality is two-sided, so an upper bound alone is a little conservative.
+    For alpha from 0.2 to 1e-4 and n from 1 to 1000, the computed ``C`` lies between 0.4 and 1.6 if ``beta >= 1``. At
+    ``beta = 1/2`` it reaches 3.25. The inequality is two-sided, so an upper bound alone is a little conservative.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def why_no_end(n: int, alpha: float) -> str:
     needed = 3 + math.floor((math.log(1.0 / alpha) + CAPITAL_ROUNDING) * (1.0 + 1e-12) / math.log(2.0))
     if n < needed:
         return too_few(n, needed, alpha)
-    return "the bound is infinite, since too many of the first rewards are equal, which sets no scale to bet on"
+    return "the bound is infinite: too many of the first rewards are equal, which gives no scale for the bets"
 
 
 @entry
@@ -174,9 +174,9 @@ def symmetric_betting(
         ``"upper"`` (default), ``"lower"`` or ``"two-sided"``.
     seed, in_order, n_orders
         As in :func:`bandstrap.bounds.betting`: by default the rewards are read in 16 random orders, drawn with a seed
-        derived from them; with ``in_order=True`` as they came.
+        derived from the rewards. With ``in_order=True`` they are read in the order given.
     check
-        Test the sample for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the sample for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
 
     Returns
@@ -184,7 +184,7 @@ def symmetric_betting(
     Bound
         By default for a sample size fixed in advance; with ``in_order=True`` for every prefix of the sample at once.
         Infinite for the first few rewards: the first two set the scale, and each later one at most doubles the capital.
-        An outlier moves the sample mean and hardly the bound, which may then exclude that mean.
+        An outlier moves the sample mean but hardly the bound, so the interval may exclude the sample mean.
 
     See Also
     --------
@@ -192,9 +192,9 @@ def symmetric_betting(
 
     Notes
     -----
-    ``tanh`` is odd, so for rewards symmetric about ``mu`` each factor has mean 1 at ``x = mu`` whatever the bet. In each
-    order the product is a martingale. Ville's inequality bounds the probability that the one of the order given ever
-    reaches ``1/alpha``. Markov's inequality bounds the probability that the average over several orders ends there, as in
+    ``tanh`` is odd, so for rewards symmetric about ``mu`` each factor has mean 1 at ``x = mu`` for any bet. In each order
+    the product is a martingale. Ville's inequality bounds the probability that the product in the order given ever reaches
+    ``1/alpha``. Markov's inequality bounds the probability that the average over several orders ends there, as in
     :func:`bandstrap.bounds.betting`. Every factor rises with ``x``, so the means not rejected are a half line. The bets are
     ``sqrt(2 log(1/alpha) / (v_{i-1} n))``, and with ``in_order=True`` ``sqrt(2 log(1/alpha) / (v_{i-1} i log(1 + i)))``,
     with ``v`` the variance of earlier rewards only.

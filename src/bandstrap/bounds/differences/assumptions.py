@@ -38,7 +38,7 @@ def differ_in_spread(x: Floats, y: Floats) -> list[str]:
     if p_value >= SIGNIFICANCE:
         return []
     sentence = f"{NAMES[0]} and {NAMES[1]} differ in spread (Brown and Forsythe's test, p = {p_value:.2g})"
-    return [f"{sentence}, so in more than a shift"]
+    return [f"{sentence}, so they differ by more than a shift"]
 
 
 def trends_in(x: Floats, y: Floats) -> list[str]:

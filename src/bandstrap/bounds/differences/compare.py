@@ -67,19 +67,19 @@ class Comparison(Displayed):
     control
         Name of the control.
     method, side, alpha
-        As they were asked for.
+        As given to the call.
     simultaneous
-        ``"bonferroni"`` or ``"max"`` where ``alpha`` is shared by all bounds, ``None`` where each has its own.
+        ``"bonferroni"`` or ``"max"`` if all bounds share ``alpha``, ``None`` if each has its own.
     bounds
-        A :class:`bandstrap.bounds.Bound` for every other group, by name: on its mean minus that of the control. Where they
-        are simultaneous by Bonferroni, each is at ``alpha`` divided by their number. Where rewards rule the assumption
-        out, as one outside the support does, both ends are ``nan`` and a note says why.
+        A :class:`bandstrap.bounds.Bound` for every other group, by name: on its mean minus the control's mean. With
+        Bonferroni's correction, each is at ``alpha`` divided by their number. If rewards contradict the assumption,
+        such as one outside the support, both ends are ``nan`` and a note says why.
     guarantee
-        What is proved of the probability that any of them misses; ``None`` where nothing is.
+        Proved bound on the probability that any of them misses; ``None`` if nothing is proved.
     notes
-        Those of all bounds, each with its groups; what is said of many groups is said once.
+        Notes of all bounds, each with its groups; a note on many groups appears once.
     means
-        The mean of every group, the control among them.
+        The mean of every group, including the control.
     """
 
     control: str
@@ -116,24 +116,26 @@ def compare(
     control
         Name of the group that all others are compared with.
     alpha
-        Error probability in (0, 1/2), of each bound or of all of them.
+        Error probability in (0, 1/2), of each bound or of all together.
     method
         As in :func:`bandstrap.bounds.difference`.
     side
         ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
     simultaneous
         ``None`` (default)
-            Each bound misses with probability ``alpha``; of many, some will.
+            Each bound misses with probability ``alpha``; among many bounds, some will.
         ``"bonferroni"``
-            Each at ``alpha`` divided by their number: together they miss with probability ``alpha``, for any method.
+            Each at ``alpha`` divided by their number: any of them misses with probability at most ``alpha``, for any
+            method.
         ``"max"``
-            The quantile of the largest of the multiplier sums of all groups, which knows how much they move together, as
-            the control does in all of them. Narrower; for ``method="bootstrap"``, and for large groups.
+            The quantile of the largest multiplier sum over all groups. It uses their correlation, which the common
+            control creates. Narrower; for ``method="bootstrap"``, and for large groups.
     check
-        Test the groups for contradictions of the assumption (default). Each kind of note is one warning.
+        Test the groups for contradictions of the assumption (default). There is one warning per kind of note.
     **options
-        Options of the method. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``seed`` and ``studentized``;
-        the latter (true by default) measures each difference in its own standard error, else all have one width.
+        Options of the method. With ``"max"``: ``weights``, ``n_resamples`` (9999 by default), ``seed`` and
+        ``studentized``. The latter (true by default) scales each difference by its own standard error; otherwise all
+        have one width.
 
     Returns
     -------
@@ -141,8 +143,8 @@ def compare(
 
     Notes
     -----
-    With ``"max"`` and random signs, up to 12 rewards per group are counted; else ``B`` draws are made, and the
-    ``floor(alpha (B + 1))``-th largest is taken.
+    With ``"max"`` and random signs, all sign vectors are enumerated for up to 12 rewards per group. Otherwise ``B``
+    draws are made, and the ``floor(alpha (B + 1))``-th largest is taken.
 
     Examples
     --------

@@ -38,7 +38,7 @@ from bandstrap.errors import (
 OWNER = "difference"
 # What notes call the two groups unless they are told.
 NAMES = ("the first group", "the second group")
-NO_SPREAD = "the bound is infinite: it takes two rewards or more of either group, and some that differ"
+NO_SPREAD = "the bound is infinite: each group needs two rewards or more, and some that differ"
 
 
 @dataclass(frozen=True)
@@ -102,24 +102,24 @@ def difference(
         ``"welch"``
             Welch's t (default), the usual reference: approximate for normal rewards, else for large groups.
         ``"permutation"``
-            Inverts the permutation test of a shift. Exact where the groups differ by a shift alone.
+            Inverts the permutation test of a shift. Exact if the groups differ only by a shift.
         ``"bootstrap"``
             The multiplier bootstrap of the difference. For large groups.
         ``"bootstrap_t"``
             The studentised bootstrap, for skewed rewards. For large groups.
         ``"betting"``
-            One gambler on pairs of rewards in a known support. Proved for them.
+            Betting on pairs of rewards in a known support. Proved for them.
         ``"union"``
-            A bound on each mean, such as ``"union:bound=betting,support=(0,1)"``. Proved where that bound is.
+            A bound on each mean, such as ``"union:bound=betting,support=(0,1)"``. Proved if the bound on each mean is.
 
-        Options may follow the name, as in ``"permutation:n_permutations=9999"``, or be given as arguments; each method's
-        own are those of the function of that name in ``bandstrap.bounds.differences``.
+        Options may follow the name, as in ``"permutation:n_permutations=9999"``, or be given as arguments. They are the
+        parameters of the function of that name in ``bandstrap.bounds.differences``.
     side
         ``"two-sided"`` (default), ``"upper"`` or ``"lower"``.
     names
-        What the two groups are called in notes.
+        Names of the two groups in notes.
     check
-        Test the groups for contradictions of the assumption (default). One that is found becomes a note and a warning, and
+        Test the groups for contradictions of the assumption (default). A contradiction becomes a note and a warning, and
         ``guarantee`` is ``None``. Batches are not tested.
     **options
         Options of the method, such as ``seed``.
@@ -127,7 +127,8 @@ def difference(
     Returns
     -------
     Bound
-        A bound on the difference: ``mean`` is that of the sample means. Its notes say what the groups cannot show.
+        A bound on the difference; ``mean`` is the difference of the sample means. Its notes say which information the
+        groups lack.
 
     See Also
     --------

@@ -136,7 +136,7 @@ def permutation(
         method = "enumeration" if is_counted else f"{n_permutations} permutations"
         return Threshold(width, {"main": width}, method, end, why_no_shift(m, n, n_permutations, alpha))
 
-    holds_for = "independent rewards of two groups whose distributions differ by a shift alone" + (
+    holds_for = "independent rewards of two groups whose distributions differ only by a shift" + (
         "" if is_counted else OVER_DRAWS
     )
     found = differ_in_spread(x, y) if check_flag(check, "check", "permutation") else []
@@ -171,8 +171,8 @@ def why_no_shift(m: int, n: int, n_permutations: int, alpha: float) -> str:
     if not is_beyond(round(divisions) - 1, alpha):
         return ""
     return (
-        f"the bound is infinite, since groups of {m} and {n} rewards can be divided in {divisions} ways, and an error "
-        f"probability of {alpha:g} takes at least {fewest_draws(alpha) + 1}: more rewards are needed"
+        f"the bound is infinite: groups of {m} and {n} rewards can be divided in {divisions} ways, and alpha = {alpha:g} "
+        f"needs at least {fewest_draws(alpha) + 1}; use more rewards"
     )
 
 

@@ -73,5 +73,5 @@ def welch(first: ArrayLike, second: ArrayLike, alpha: float, *, side: Side = "tw
         width = np.ldexp(width, exponents)
         return Threshold(width, {"main": width}, why_infinite=NO_SPREAD if unknown.any() else "")
 
-    holds_for = "large groups of independent rewards; for normal ones also small groups, nearly"
+    holds_for = "large groups of independent rewards; approximately also small groups of normal rewards"
     return build("welch", x, y, alpha, side, threshold, guarantee=None, holds_for=holds_for, check=check)
