@@ -40,7 +40,7 @@ LONGEST_RECEIVED = 300
 class InvalidInput(ValueError):
     """A parameter does not meet its requirement; the message names parameter, owner, requirement and value.
 
-    Whatever was received, the message is one line of bounded length without control characters.
+    The message is always one line of bounded length without control characters.
     """
 
     def __init__(self, sentence: str) -> None:
@@ -52,14 +52,14 @@ class AccuracyWarning(UserWarning):
 
 
 class AssumptionWarning(UserWarning):
-    """A sample contradicts what a bound assumes of it, or cannot show what the bound reads off it.
+    """A sample contradicts the assumptions of a bound, or lacks information that the bound needs.
 
-    Or an environment contradicts what a policy assumes.
+    Or an environment contradicts the assumptions of a policy.
     """
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line that called into bandstrap, however deep inside it this is."""
+    """Warn at the line that called into bandstrap, at any depth of the call stack."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bandstrap":
         frame, level = frame.f_back, level + 1
@@ -67,21 +67,21 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 class SlowWarning(UserWarning):
-    """Something works, but much more slowly than it would if it were done another way."""
+    """Something works, but another way would be much faster."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled code cannot be kept on disk, so that every process compiles again what it needs."""
+    """Compiled code cannot be kept on disk, so every process compiles its functions again."""
 
 
 def requirement(parameter: str, owner: str, rule: str, received: object) -> InvalidInput:
-    """Build the one sentence every refusal is made of."""
+    """Build the sentence of a refusal."""
     shown = shortened(str(received), LONGEST_RECEIVED)
     return InvalidInput(f"The '{parameter}' parameter of {owner} must be {rule}. Got {shown} instead.")
 
 
 def unknown(what: str, name: str, known: Collection[str], where: str = "") -> InvalidInput:
-    """Build the refusal of a name: the names that are nearest to it, or all where none is near."""
+    """Build the refusal of a name, with the nearest known names, or all of them if none is near."""
     near = " or ".join(map(repr, difflib.get_close_matches(name.lower(), known)))
     hint = f"did you mean {near}?" if near else f"known are {', '.join(map(repr, known))}."
     return InvalidInput(f"unknown {what} {name!r}{where}; {hint}")
@@ -198,11 +198,11 @@ def check_levels(level: ArrayLike, parameter: str, owner: str) -> Floats:
 
 
 def read_numbers(values: object, parameter: str, owner: str, rule: str, *, kinds: str) -> Floats:
-    """Return as floats what holds real numbers of these NumPy ``kinds`` (``"b"`` are booleans), and nothing else.
+    """Return real numbers of these NumPy ``kinds`` (``"b"`` are booleans) as floats, and refuse anything else.
 
-    NumPy would also read dates as days, bytes as whole numbers, digits as what they spell, the first part of a complex
-    number or of a record, and what a mask hides; a data frame it would read row by row. A series or a frame of one column
-    is taken as that column. Python's exact numbers (any ``int``, ``Fraction``, ``Decimal``) are rounded.
+    NumPy would also accept dates, bytes, digits in text, complex numbers, records, masked values and whole data frames,
+    with surprising results. A series or a frame of one column is taken as that column. Python's exact numbers (any ``int``,
+    ``Fraction``, ``Decimal``) are rounded.
     """
     if isinstance(values, bytes | bytearray | memoryview):
         raise requirement(parameter, owner, rule, brief(values))
@@ -231,14 +231,14 @@ def read_numbers(values: object, parameter: str, owner: str, rule: str, *, kinds
 
 
 def is_real(value: object, kinds: str) -> bool:
-    """Return whether one Python object is a real number; booleans are where ``kinds`` has them."""
+    """Return whether one Python object is a real number; booleans count if ``kinds`` includes them."""
     if isinstance(value, bool | np.bool_):
         return "b" in kinds
     return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
 
 
 def has_masked(values: object) -> bool:
-    """Return whether a masked array hides something, alone or inside lists."""
+    """Return whether a masked array hides values, alone or inside lists."""
     if isinstance(values, np.ma.MaskedArray):
         return bool(np.ma.getmaskarray(values).any())
     if not isinstance(values, list | tuple):
@@ -249,9 +249,9 @@ def has_masked(values: object) -> bool:
 
 
 def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Rows divided by powers of two that bring their largest reward near 1, and the exponents.
+    """Rows divided by powers of two, so that their largest reward is near 1, and the exponents.
 
-    This keeps squares from overflowing or vanishing. The division is exact, but for rewards that are ``2^-1022`` of the
+    This keeps squares from overflowing or vanishing. The division is exact, except for rewards that are ``2^-1022`` of the
     largest or less.
     """
     _, exponents = np.frexp(np.abs(rewards).max(axis=-1))
@@ -259,7 +259,7 @@ def near_one(rewards: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def sample_mean(rewards: Floats) -> Floats:
-    """Mean along the last axis: of equal rewards just their value, and finite where their sum overflows."""
+    """Mean along the last axis: exact for equal rewards, and finite even if their sum overflows."""
     highest = rewards.max(axis=-1)
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum of equal numbers is rounded, and their mean may differ from them.

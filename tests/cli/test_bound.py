@@ -113,7 +113,7 @@ def test_no_conversion_at_all_is_not_taken_for_certainty(run):
 def test_unequal_zeros_and_ones_are_sent_to_the_exact_bound(run):
     done = run("bound", "-", "--column", "y", "--method", "sign_flip", stdin="y\n" + "0\n" * 180 + "1\n" * 20)
     assert "assumption fails" in done.stdout
-    assert "of two values, 0 and 1, and not equally many of each" in done.stderr
+    assert "take two values, 0 and 1, in unequal numbers" in done.stderr
     assert "clopper_pearson is exact for them" in done.stderr
     done = run("bound", "-", "--column", "y", "--method", "clopper_pearson", stdin="y\n0\n0.5\n1\n")
     assert "1 of 3 rewards are neither 0 nor 1, the first of them 0.5, so the bound cannot be computed" in done.stderr
@@ -144,13 +144,13 @@ def test_true_and_false_from_another_program(run):
         (
             [],
             "g:y\na:1\n",
-            "has no column 'y'; it has g:y (--separator names what separates columns, and --decimal the",
+            "has no column 'y'; it has g:y (--separator sets the column separator, and --decimal the",
         ),
-        ([], "y\n1,5\n", "has more fields than the header line (--separator names what separates columns"),
+        ([], "y\n1,5\n", "has more fields than the header line (--separator sets the column separator"),
         (["--separator", "ab"], "y\n1\n", "'separator' parameter of a table must be a single character"),
         (["--decimal", "x"], "y\n1\n", "'decimal' parameter of a table must be '.' or ','"),
         (["--encoding", "nope"], "y\n1\n", "'encoding' parameter of a table must be the name of an encoding"),
-        (["--encoding", "ascii"], "y,\u00e4\n1,2\n", "(--encoding names another, such as latin-1 or utf-16)"),
+        (["--encoding", "ascii"], "y,\u00e4\n1,2\n", "(--encoding sets the encoding, such as latin-1 or utf-16)"),
         (
             ["--alpha", "0.95"],
             "y\n1\n",
@@ -189,9 +189,7 @@ def test_the_old_name_of_missing_warns(run):
     arguments = ("bound", "-", "--column", "y", "--na", "x", "--drop-missing", "--format", "json")
     done = run(*arguments, stdin="y\n1\n2\nx\n4\n")
     assert [row["n"] for row in rows_of(done)] == [3]
-    assert done.stderr.startswith(
-        "warning: --na is called --missing now; the old name goes with the next minor release."
-    )
+    assert done.stderr.startswith("warning: --na is now called --missing; the next minor release removes the old name.")
     assert "--na" not in run("bound", "--help").stdout
 
 
@@ -258,7 +256,7 @@ def test_groups_of_a_column_are_told_which_bound_they_have_and_why(run):
     assert rows["c"]["bound"] == bootstrap_t([1, 7, 3, 2, 9, 4], 0.05).value
     assert rows["a"]["bound"] is None
     assert "rewards that are all 0 cannot show how much they vary" in rows["a"]["reason"]
-    assert "the bound is infinite, since too many of the rewards are equal" in rows["a"]["warning"]
+    assert "the bound is infinite: too many of the rewards are equal" in rows["a"]["warning"]
     assert "warning: late: the bound is infinite, since one reward cannot show how much rewards vary." in done.stderr
     shown = run("bound", "-", "--column", "y", "--by", "g", "--side", "upper", stdin=text).stdout.splitlines()[-3:]
     assert [line.partition(": bootstrap_t because ")[0] for line in shown] == ["a", "b, c", "late"]
@@ -327,7 +325,7 @@ def test_alpha_is_shared_by_all_groups_and_what_is_proved_of_all_is_told(run, vi
         assert row["together"] == (None if method == "student_t" else 0.05)  # these counts are not normal
     shown = run(*arguments).stdout
     assert "alpha = 0.05 for all together (bonferroni)" in shown
-    assert ("That any of the bounds misses has a probability of at most 0.05" in shown) == (method != "student_t")
+    assert ("Proved: the probability that any of the bounds misses is at most 0.05" in shown) == (method != "student_t")
 
 
 def test_the_largest_sum_of_all_groups_is_drawn_with_the_seed(run, visits):
@@ -359,4 +357,4 @@ def test_few_rewards_that_differ_are_not_called_equal(run, rewards):
     text = "y\n" + "".join(f"{y}\n" for y in rewards)
     done = run("bound", "-", "--column", "y", "--alpha", "0.01", "--method", "bootstrap_t", stdin=text)
     n = len(rewards)
-    assert f"the bound is infinite, since {n} rewards are too few, or too many of them are equal, and" in done.stderr
+    assert f"the bound is infinite: {n} rewards are too few, or too many of them are equal, so" in done.stderr

@@ -59,7 +59,7 @@ def test_the_example_is_written_once_checked_and_says_what_it_makes(run, tmp_pat
     before = (tmp_path / "grid.toml").read_bytes()
     again = run("init", "grid.toml")
     assert again.returncode == 2
-    assert "must be a file that is not there yet. Got grid.toml" in again.stderr
+    assert "must be a file that does not exist yet. Got grid.toml" in again.stderr
     assert (tmp_path / "grid.toml").read_bytes() == before
     assert run("init", "other/mine.toml").returncode == 0
     assert (tmp_path / "other/mine.toml").read_bytes() == before

@@ -241,7 +241,9 @@ def test_coverage_says_proved_only_where_it_is(run, law, bound, words):
     (row,) = json.loads(run(*arguments, "--format", "json").stdout)
     assert f" {row['miss_rate']:.4g} " in done.stdout  # beside what is said of it
     # What is covered instead of a mean is said above the table.
-    assert ("; the distribution has no mean: its median is covered" in done.stdout.splitlines()[0]) == (law == "cauchy")
+    assert ("; the distribution has no mean: the target is its median" in done.stdout.splitlines()[0]) == (
+        law == "cauchy"
+    )
 
 
 def test_list_and_version(run):

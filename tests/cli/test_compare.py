@@ -260,7 +260,7 @@ def test_what_is_proved_of_all_differences_is_told(run, revenue):
     rows, _ = run_rows(run, path, *more)
     assert {row["together"] for row in rows.values()} == {0.05}
     shown = run("compare", path, *ARGUMENTS, "--control", "red", *more).stdout
-    assert "That any of the bounds misses has a probability of at most 0.05" in shown
+    assert "Proved: the probability that any of the bounds misses is at most 0.05" in shown
     rows, _ = run_rows(run, path, "--simultaneous", "bonferroni")
     assert {row["together"] for row in rows.values()} == {None}
 
@@ -269,8 +269,8 @@ def test_infinite_bounds_say_what_would_make_them_finite(run, tmp_path):
     path = write(tmp_path / "a.csv", {"red": [1.0, 2.0], "blue": [2.0, 4.0, 5.0]})
     rows, said = run_rows(run, path, "--method", "permutation")
     why = (
-        "the bound is infinite, since groups of 3 and 2 rewards can be divided in 10 ways, and an error probability of "
-        "0.025 takes at least 40: more rewards are needed"
+        "the bound is infinite: groups of 3 and 2 rewards can be divided in 10 ways, and alpha = 0.025 needs at least 40; "
+        "use more rewards"
     )
     assert (rows["blue"]["lower"], rows["blue"]["warning"], rows["blue"]["guarantee"]) == (None, why, 0.05)
     assert said == f"warning: blue minus red: {why}.\n"

@@ -311,7 +311,7 @@ def test_status_of_a_folder_half_done(run, played, monkeypatch):
     assert sum(row["missing"] for row in rows) == N_BLOCKS - kept
     assert [row["running"] + row["failed"] for row in rows] == [0] * 4
     shown = run("status", "out").stdout
-    assert "no run is in progress; bandstrap simulate mine.toml --seed 3 --out out goes on" in shown
+    assert "no run is in progress; bandstrap simulate mine.toml --seed 3 --out out resumes" in shown
     table = run("results", "out")
     assert (table.returncode, table.stdout) == (2, "")
     assert "8 of 8 curves are not complete and left out" in table.stderr
@@ -395,7 +395,7 @@ def test_a_changed_plan_is_said_and_keeps_what_is_the_same(run, played, tmp_path
     (tmp_path / "mine.toml").write_text(TEXT.replace("sigma = [1, 0.5]", "sigma = [1, 0.5, 2]"))
     changed = run("simulate", "mine.toml", "--out", "out", "--seed", 3, "--jobs", 1)
     said = "out: the file, the seed or the code has changed since the folder was last used: 2 of 4 panels differ or are new"
-    assert changed.stderr.startswith(f"{said}; what is the same is not run again\n")
+    assert changed.stderr.startswith(f"{said}; unchanged parts are not run again\n")
     assert {block.policy.label for block in done} == {"ucb1:sigma=2"}
     assert len(done) == 2 * 3
     assert len(list((played / "panels").iterdir())) == 4  # the smaller panels are in the larger
@@ -445,7 +445,7 @@ def test_a_damaged_panel_is_said(run, played):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("status", "nowhere"), "nowhere has no plan.json: it is no folder that bandstrap simulate --out, paper"),
+        (("status", "nowhere"), "nowhere has no plan.json: it is not a folder made by bandstrap simulate --out, paper"),
         (("results", "nowhere"), "nowhere has no plan.json"),
         (("results", "out", "--curves", "--choices"), "bandstrap results takes --curves or --choices, not both."),
         (("results", "out", "--choices"), "bandstrap results --choices needs --out FILE.parquet, --out FILE.csv or"),

@@ -157,7 +157,7 @@ def test_linear_policies_play_beside_policies_of_arms(run, tmp_path, text, envir
         (["--policy", "kl_ucb:plus=maybe"], "'plus' parameter of KLUCB must be true or false"),
         (
             ["--policy", "ucb1:direction=min"],
-            "of a simulation, which has arms and randomness of its own and maximises rewards. Got 'min' instead.",
+            "of a simulation, which sets the arms and random numbers itself and maximises rewards. Got 'min' instead.",
         ),
         (["--policy", "oful:rng=3"], "'rng' parameter of OFUL must be left out of a simulation"),
         (["--policy", "ucb1", "--environment", "arms"], "unknown environment 'arms'; known are 'empirical', "),
@@ -233,7 +233,7 @@ def test_simulate_plays_data_of_ones_own(run, tmp_path):
     path.write_text(path.read_text().replace("2.5", "2.6"))
     again = run("simulate", "--policy", "ucb1", "--environment", row["environment"], *sizes)
     assert again.returncode == 2
-    assert "my clicks.csv was edited since" in again.stderr
+    assert "my clicks.csv was edited after" in again.stderr
     assert again.stderr.count("\n") == 1
 
 

@@ -145,7 +145,7 @@ def test_damaged_panels_are_run_again_whatever_bit_was_flipped(run, tmp_path, mo
         code, out, err = run("mine.toml", "--out", "out")
         assert (code, out) == first[:2]
         assert err.splitlines()[:-1] == [
-            f"out/panels/{path.name} is damaged; what it had of this plan is played again" for path in files
+            f"out/panels/{path.name} is damaged; its part of this plan is run again" for path in files
         ]
         assert (tmp_path / "out/summary.csv").read_bytes() == table
         assert [path.read_bytes() for path in files] == before

@@ -1,7 +1,7 @@
 """The ``bandstrap`` command: one file per subcommand.
 
 A user's mistake ends with one sentence on standard error and exit code 2, never with a traceback. Ctrl-C ends with exit
-code 130, SIGTERM with 143, after what was finished has been kept.
+code 130, SIGTERM with 143; finished work is kept.
 """
 
 from __future__ import annotations

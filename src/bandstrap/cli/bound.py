@@ -33,8 +33,10 @@ def bound(
     by: Annotated[
         str | None,
         typer.Option(
-            help="Column that names the group of a row; without it, one group. The result keeps this name, or calls the "
-            "column 'group' if the result has another column of that name."
+            help=(
+                "Column that names the group of a row; without it, one group. The result keeps this name, or uses "
+                "'group' if it has another column of that name."
+            )
         ),
     ] = None,
     alpha: Annotated[
@@ -44,13 +46,13 @@ def bound(
         str,
         typer.Option(
             help="The bound with its options, such as sign_flip or bootstrap:correction=sharp,sigma=2; see bandstrap list "
-            "bounds. auto chooses for each group by what is stated of the rewards, and says why."
+            "bounds. auto chooses for each group by the stated properties of the rewards, and gives the reason."
         ),
     ] = "auto",
     side: SideOption = "two-sided",
     simultaneous: Annotated[
         SimultaneousName | None,
-        typer.Option(help="Let alpha hold for all groups together; max is for --method auto or bootstrap."),
+        typer.Option(help="Make alpha hold for all groups together; max is for --method auto or bootstrap."),
     ] = None,
     sigma: Annotated[
         float | None, typer.Option(help="Noise scale, for --method auto and for bounds that need it.")
@@ -76,10 +78,10 @@ def bound(
     """Bound the mean of a column, group by group.
 
     Bounds are two-sided, with half of alpha on each side, unless --side makes them one-sided. "proved" is the proved
-    probability of a miss for data as the bound assumes them. "assumption fails" stands where these data contradict the
+    probability of a miss for data as the bound assumes them. "assumption fails" means that these data contradict the
     assumption; a warning on standard error says how. Sequential bounds read the rows in several random orders. With
-    --in-order they keep the order of the file, and hold at all sample sizes together. Without --simultaneous, alpha is that
-    of each bound alone.
+    --in-order they keep the order of the file, and hold at all sample sizes together. Without --simultaneous, each bound
+    has error probability alpha by itself.
     """
     from bandstrap.basics.calls import parse_call
     from bandstrap.bounds import BOUNDS, bound_groups

@@ -20,14 +20,14 @@ SHORT = {"replications": "runs", "bytes_of_choices": "choices (bytes)", "core_se
 def check(
     file: Annotated[Path, typer.Argument(help="An experiment in a TOML file; bandstrap init writes an example.")],
     timing: Annotated[
-        bool, typer.Option(help="Play a short replication of every curve to tell how long all will take.")
+        bool, typer.Option(help="Play a short replication of every curve to estimate the total time.")
     ] = True,
     format: Format = "table",  # noqa: A002 - the flag's name
 ) -> None:
     """Check an experiment in a file, and print what running it will cost.
 
-    Everything the file names is built once, so that mistakes show now. Times are for one core of this machine, without
-    compiling. Policies that slow down as rewards accumulate take longer.
+    Every policy, environment and bound in the file is built once, so mistakes show now. Times are for one core of this
+    machine, without compiling. Policies that slow down as rewards accumulate take longer.
     """
     check_choice(format, "format", "bandstrap check", FORMATS)
     from bandstrap.engine.work.memory import gigabytes
@@ -63,7 +63,7 @@ def check(
     say(f"in all {sum(cost.decisions for cost in costs):,} decisions, about {gigabytes(disk)} on the disk")
     chosen = sum(cost.bytes_of_choices for cost in costs)
     if chosen:
-        say(f"choices are kept: {gigabytes(chosen)} more, before they are compressed")
+        say(f"choices are kept: {gigabytes(chosen)} more, before compression")
     say(f"about {gigabytes(memory)} of memory beside Python's own, with {cores} worker{'s' * (cores != 1)}")
     if timing:
         total = sum(cost.seconds or 0.0 for cost in costs)

@@ -47,7 +47,7 @@ def compare(
     ] = None,
     simultaneous: Annotated[
         SimultaneousName | None,
-        typer.Option(help="Let alpha hold for all groups together; max is for --method bootstrap."),
+        typer.Option(help="Make alpha hold for all groups together; max is for --method bootstrap."),
     ] = None,
     seed: DataSeed = None,
     in_order: InOrder = False,
@@ -63,8 +63,9 @@ def compare(
     """Bound the mean of a column in each group minus its mean in the control.
 
     Bounds are two-sided, with half of alpha on each side, unless --side makes them one-sided. "proved" is the proved
-    probability of a miss for data as the method assumes them. "assumption fails" stands where these data contradict the
-    assumption; a warning on standard error says how. Without --simultaneous, alpha is that of each bound alone.
+    probability of a miss for data as the method assumes them. "assumption fails" means that these data contradict the
+    assumption; a warning on standard error says how. Without --simultaneous, each bound has error probability alpha by
+    itself.
     """
     from bandstrap.basics.calls import parse_call
     from bandstrap.bounds import BOUNDS, DIFFERENCES

@@ -50,11 +50,10 @@ def coverage(
 ) -> None:
     """Measure the miss rate and the width of bounds on samples of a known distribution.
 
-    The distribution is one of scipy.stats, or that of your own data: samples are then drawn from the rewards in a file with
-    replacement, and their mean is the true one. Each miss rate has a 95 % interval; "width" is the median. A bound that
-    needs sigma or a support and was given none is given the true one. "proved" is the miss probability that is proved for
-    this distribution. Sentences below the table say where the assumption fails, where that is not known, and why a bound
-    was skipped.
+    The distribution is one of scipy.stats, or that of your own data. Then samples are drawn with replacement from the
+    rewards in a file, whose mean is the true mean. Each miss rate has a 95 % interval; "width" is the median. A bound that
+    needs sigma or a support gets the true value if none is given. "proved" is the miss probability that is proved for this
+    distribution. Notes below the table say where the assumption fails or cannot be checked, and why a bound was skipped.
     """
     if data is not None:
         if distribution is not None or column is None:

@@ -29,14 +29,14 @@ def evaluate(
             help="Policy: 'even', fixed shares such as red=0.7,green=0.3, or a policy that learns, such as ucb1:sigma=0.5."
         ),
     ] = None,
-    arm: Annotated[str | None, typer.Option(help="Arm that all would have seen.")] = None,
+    arm: Annotated[str | None, typer.Option(help="Arm to serve to everybody.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of a policy that learns.")] = 0,
 ) -> None:
-    """Estimate what another policy, or one arm for all, would have earned per decision.
+    """Estimate the reward per decision of another policy, or of one arm for all, from a log.
 
     A fixed policy is evaluated from the stored probabilities (doubly robust, with an interval that holds at all times). A
-    policy that learns is replayed: it keeps the decisions in which it agrees with the log, which must have given all arms
-    the same probability.
+    learning policy is replayed: it uses the decisions in which it agrees with the log. The log must have given all arms the
+    same probability.
     """
     check_count(seed, "seed", OWNER, at_least=0, at_most=None)
     if (policy is None) == (arm is None):

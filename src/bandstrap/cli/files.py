@@ -16,12 +16,14 @@ from bandstrap.cli.terminal import complain
 Data = Annotated[Path, typer.Argument(help="CSV file with a header line, or Parquet; '-' reads standard input.")]
 ColumnOption = Annotated[str, typer.Option(help="Column with the rewards; true and false are 1 and 0.")]
 Separator = Annotated[
-    str | None, typer.Option(help="Separator of columns, such as ';' or tab; by default the header line shows it.")
+    str | None, typer.Option(help="Separator of columns, such as ';' or tab; default: inferred from the header line.")
 ]
 Decimal = Annotated[str, typer.Option(help="Decimal mark, '.' or ','.")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(help="A word for a missing reward, beside NA, NaN, null and the like; may be given more than once."),
+    typer.Option(
+        help="A word for a missing reward, in addition to NA, NaN, null and the like; may be given more than once."
+    ),
 ]
 OldMissing = Annotated[list[str] | None, typer.Option("--na", hidden=True, help="The old name of --missing.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of a CSV file; UTF-8 by default.")]
@@ -29,7 +31,7 @@ DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows without a reward instead of refusing the file.")
 ]
 InOrder = Annotated[
-    bool, typer.Option("--in-order", help="Keep the order of the file, which must be that in which rows came.")
+    bool, typer.Option("--in-order", help="Keep the order of the file, which must be the order in which the rows came.")
 ]
 
 
@@ -49,12 +51,12 @@ def read(
     from bandstrap.basics.tables import Hints, read_groups
 
     if old_missing:
-        complain("warning: --na is called --missing now; the old name goes with the next minor release.")
+        complain("warning: --na is now called --missing; the next minor release removes the old name.")
     hints = Hints(
         missing="use --drop-missing to leave such rows out",
-        separator="--separator names what separates columns, and --decimal the decimal mark",
+        separator="--separator sets the column separator, and --decimal the decimal mark",
         decimal="use --decimal ',' if the comma is its decimal mark",
-        encoding="--encoding names another, such as latin-1 or utf-16",
+        encoding="--encoding sets the encoding, such as latin-1 or utf-16",
     )
     groups = read_groups(
         data,

@@ -19,9 +19,9 @@ def init(
         "grid.toml"
     ),
 ) -> None:
-    """Write an example of an experiment, with comments, for bandstrap simulate."""
+    """Write a commented example of an experiment, for bandstrap simulate."""
     if os.path.lexists(file):
-        raise requirement("FILE", "bandstrap init", "a file that is not there yet", str(file))
+        raise requirement("FILE", "bandstrap init", "a file that does not exist yet", str(file))
     check_file(file, "FILE", "bandstrap init")
     write_text(file, (files("bandstrap.experiments") / "example.toml").read_text(encoding="utf-8"))
     say(f"wrote {file}; next: bandstrap check {file}")

@@ -34,8 +34,8 @@ def league(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="Name of a policy of the league, or any policy with options, in which {sigma}, {lower}, {upper}, "
-            "{moment} and {raw_moment} stand for what it is told, such as 'ucb1:sigma={sigma}'; all by default. May be "
+            help="Name of a policy of the league, or any policy with options, in which {sigma}, {lower}, {upper}, {moment} "
+            "and {raw_moment} stand for known parameters, such as 'ucb1:sigma={sigma}'; all by default. May be "
             "given more than once. A class in a file of your own is FILE.py:Class:key=value."
         ),
     ] = None,

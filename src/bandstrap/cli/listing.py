@@ -20,10 +20,10 @@ def listing(
     kind: Annotated[ListedKind, typer.Argument(help="Names to list.")],
     format: Format = "table",  # noqa: A002 - the flag's name
 ) -> None:
-    """List policies, environments, bounds, or what the bootstrap quantile offers.
+    """List policies, environments, bounds, or the methods and weights of the bootstrap quantile.
 
-    'bounds' are on one mean, 'differences' on the difference of two. 'methods' and 'weights' are those of the bootstrap
-    quantile. The options of an entry are written behind its name, as in ucb1:sigma=2.
+    'bounds' are on one mean, 'differences' on the difference of two means. 'methods' and 'weights' are those of the
+    bootstrap quantile. Options follow the name of an entry, as in ucb1:sigma=2.
     """
     records = entries(kind)
     if format == "table":

@@ -275,7 +275,7 @@ def decide(
         ),
     ] = None,
     defer: Annotated[
-        bool, typer.Option("--defer", help="Leave the decision out until 'activate' is called for it.")
+        bool, typer.Option("--defer", help="Ignore the decision until 'activate' is called for it.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -343,7 +343,7 @@ def finish(
     experiment: Experiment,
     ship: Annotated[str, typer.Option(metavar="ARM", help="Arm that is served to all from now on.")],
     holdout: Annotated[
-        float, typer.Option(help="Share of units that is still given the control, to go on measuring the lift.")
+        float, typer.Option(help="Share of units that still get the control, to keep measuring the lift.")
     ] = 0.0,
     **who: Any,
 ) -> AppliedChange:
@@ -353,20 +353,20 @@ def finish(
 
 @command(app, changes=True)
 def archive(experiment: Experiment, **who: Any) -> AppliedChange:
-    """Let an experiment decide no more. Nothing stored is lost; 'change --mode live' undoes it."""
+    """Stop an experiment: it makes no further decisions. Nothing stored is lost; 'change --mode live' undoes it."""
     return experiment.archive(**who)
 
 
 @command(app)
 def refresh(experiment: Experiment, as_json: AsJson = False) -> None:
-    """Learn all rewards that are due, for a cron job: calls of workers then find little to do."""
+    """Learn all rewards that are due, as a cron job; this leaves little of it to the calls of workers."""
     version = experiment.refresh()
     write_json({"version": version}) if as_json else say(f"version {version}")
 
 
 @command(app, changes=True)
 def void(experiment: Experiment, decision: Id, **who: Any) -> AppliedChange:
-    """Take back the rewards of a decision: nothing is learned from it any more."""
+    """Withdraw the rewards of a decision; nothing is learned from it any more."""
     return experiment.void(decision, **who)
 
 
@@ -444,7 +444,7 @@ def export(
 @app.command()
 def backup(
     target: Target,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Copy to write; no file may have this name yet.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Copy to write; the file must not exist yet.")],
 ) -> None:
     """Copy an SQLite file that may be in use, and check the copy."""
     from bandstrap import live
@@ -456,7 +456,7 @@ def backup(
 @app.command()
 def restore(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Copy written by 'backup'.")],
-    target: Annotated[str, typer.Argument(metavar="DATABASE", help="SQLite file to make; it may not exist yet.")],
+    target: Annotated[str, typer.Argument(metavar="DATABASE", help="SQLite file to make; it must not exist yet.")],
 ) -> None:
     """Make an SQLite file from a backup, after checking it."""
     from bandstrap import live
@@ -475,7 +475,7 @@ def delete_unit(
     ] = None,
     timeout: Timeout = None,
 ) -> None:
-    """Erase a unit: its name and keys; decisions, rewards and what was learned stay."""
+    """Erase the name and keys of a unit; decisions, rewards and learned results stay."""
     from bandstrap import live
     from bandstrap.cli.serve import read_secret
     from bandstrap.live.erasure import hidden

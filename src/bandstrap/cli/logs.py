@@ -32,23 +32,27 @@ class GivenLog:
         ),
     ]
     arm_column: Annotated[str | None, typer.Option("--arm-column", help=ARM_HELP)] = None
-    reward: Annotated[str | None, typer.Option(help="Column of rewards; an empty one never came.")] = None
+    reward: Annotated[
+        str | None, typer.Option(help="Column of rewards; an empty cell is a reward that never came.")
+    ] = None
     propensity: Annotated[
         str | None,
         typer.Option(
-            help="Probability of each arm, as red=COLUMN,green=NUMBER; or one column of lists in the order of --arms; "
-            "or, with two arms, one column of the arm chosen."
+            help=(
+                "Probability of each arm, as red=COLUMN,green=NUMBER. Or one column of lists in the order of --arms. "
+                "Or, with two arms, one column with the probability of the chosen arm."
+            )
         ),
     ] = None
     arms: Annotated[
         list[str] | None, typer.Option(help="Labels of the arms, as in a,b,c. Default: those in the file.")
     ] = None
     time: Annotated[str | None, typer.Option(help="Column of times, in seconds since 1970.")] = None
-    active: Annotated[str | None, typer.Option(help="Column that says whether a decision was shown.")] = None
+    active: Annotated[str | None, typer.Option(help="Column that is true if a decision was shown.")] = None
     separator: Annotated[str | None, typer.Option(help="Separator of columns of a CSV file.")] = None
     low: Annotated[float | None, typer.Option(help="Lowest possible reward.")] = None
     high: Annotated[float | None, typer.Option(help="Highest possible reward.")] = None
-    cap: Annotated[float | None, typer.Option(help="Cap of rewards that are not negative, such as revenue.")] = None
+    cap: Annotated[float | None, typer.Option(help="Cap for non-negative rewards, such as revenue.")] = None
     alpha: AlphaOption = 0.05
     format: ScreenFormat = "table"
 
@@ -79,7 +83,7 @@ class GivenLog:
             return open_log(self.log)
         for name, value in given.items():
             if value is None:
-                raise InvalidInput(f"A log that was made elsewhere needs {', '.join(given)}; {name} is missing.")
+                raise InvalidInput(f"A log from elsewhere needs {', '.join(given)}; {name} is missing.")
         labels = split_labels(self.arms)
         columns = LogColumns(
             str(self.arm_column),

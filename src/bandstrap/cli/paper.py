@@ -40,7 +40,7 @@ def paper(
         Path, typer.Option(help="Folder for report.html, claims.json, the figures and finished blocks.")
     ] = Path("paper-results"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="A tenth of the replications: a first look in a minute.")
+        bool, typer.Option("--quick", help="Use a tenth of the replications, for a first look in a minute.")
     ] = False,
     ablations: Annotated[
         bool,
@@ -52,8 +52,8 @@ def paper(
 ) -> None:
     """Reproduce the paper: redraw its figures, check its claims, and write a report.
 
-    A run that was stopped resumes where it was; finished parts are not computed again. The report shows all that the
-    folder has with the same seed and replications: running a figure again keeps the others.
+    A run that was stopped resumes where it was; finished parts are not computed again. The report shows everything in the
+    folder with the same seed and replications, so running one figure again keeps the others.
     """
     need("bandstrap paper", "matplotlib", "jinja2")
     from bandstrap.experiments.api import FOLDERS
@@ -96,7 +96,7 @@ def reproduce_paper(figures: list[str], out: Path, seed: int, replications: int,
         print_table(("where", "the paper says", "verdict"), rows)
     say(found.summary)
     for claim, finding in found.undecided:
-        say(f"undecided: {claim.name} found nothing, and would have missed much: {finding.power.detects}")
+        say(f"undecided: {claim.name} found nothing, but has little power: {finding.power.detects}")
     if found.kept:
         say(f"kept from earlier runs: {found.kept}")
     if found.gaps:

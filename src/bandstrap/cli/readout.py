@@ -50,8 +50,8 @@ def readout(
     """Say which arm won, how sure that is, and whether to stop, from a log of an adaptive policy.
 
     All intervals hold at all times, however the probabilities of the arms and the rewards changed. A log that a live
-    experiment exported needs no further options. Without --low and --high, rewards lie between 0 and 1; larger ones are
-    revenue, and capped.
+    experiment exported needs no further options. Without --low and --high, rewards are taken to lie between 0 and 1; larger
+    ones are treated as revenue and capped.
     """
     from bandstrap.evidence import LogEvidence
     from bandstrap.evidence import readout as read

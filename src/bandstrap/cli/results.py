@@ -27,7 +27,8 @@ def results(
     folder: ResultsFolder,
     format: Format = "table",  # noqa: A002 - the flag's name
     out: Annotated[
-        Path | None, typer.Option(help="A file to write the table to, .csv or .parquet, instead.", show_default=False)
+        Path | None,
+        typer.Option(help="File to write the table to instead of printing it, .csv or .parquet.", show_default=False),
     ] = None,
     curves: Annotated[
         bool, typer.Option("--curves", help="Regret at every recorded round, not only at the last.")
@@ -44,9 +45,9 @@ def results(
         list[str] | None, typer.Option(help="A panel; all by default. May be given more than once.", show_default=False)
     ] = None,
 ) -> None:
-    """Show what the experiment in a folder found: a row per panel, curve and place, a column per varied setting.
+    """Show the results of the experiment in a folder: a row per panel, curve and place, a column per varied setting.
 
-    The same experiment with the same seed gives the same table, wherever it ran and however often it was stopped.
+    The same experiment with the same seed gives the same table, on any machine and after any number of interruptions.
     """
     check_choice(format, "format", "bandstrap results", FORMATS)
     if out is not None:
@@ -116,7 +117,7 @@ def write_choices(planned: Planned, store: FolderStore, folder: Path, out: Path 
     complain_of(planned, folder, store.choices.damaged, table.incomplete)
     if not table.points:
         kept = any(panel.choices for panel in planned.panels)
-        reason = "has no curve yet whose choices are complete" if kept else "was played without choices = true"
+        reason = "has no curve with complete choices yet" if kept else "was played without choices = true"
         raise InvalidInput(f"{folder} {reason}.")
     if out is not None and out.suffix.lower() == ".parquet":
         table.write(out)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TOKEN_HELP = "Create, list or revoke tokens of the service."  # noqa: S105 - no password
 token = typer.Typer(name="token", cls=Commands, no_args_is_help=True, rich_markup_mode=None, help=TOKEN_HELP)
 STORE = typer.Option(help="SQLite file, or the address postgresql://user@host/database.")
-Host = Annotated[str, typer.Option(help="Address to listen at; others than this machine reach 0.0.0.0.")]
+Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 accepts connections from other machines.")]
 HOST = r"\*|(\*\.)?[\w.-]+|\[[0-9A-Fa-f:.]+\]"
 ORIGIN = r"\*|https?://[\w.:\[\]-]+"
 Port = Annotated[int, typer.Option(help="Port to listen at.")]
@@ -47,7 +47,7 @@ def serve(
         list[str] | None, typer.Option(help="Host name under which the service answers; may be repeated; default: any.")
     ] = None,
     cors_origin: Annotated[
-        list[str] | None, typer.Option(help="Origin whose pages may ask the service; may be repeated; default: none.")
+        list[str] | None, typer.Option(help="Origin whose pages may call the service; may be repeated; default: none.")
     ] = None,
     alert_url: Annotated[
         str | None, typer.Option(help="Address that alerts are posted to as JSON; default: none.")
@@ -73,7 +73,7 @@ def serve(
 
     check_count(workers, "workers", "bandstrap serve")
     if workers > 1 and not is_server(store):
-        raise requirement("workers", "bandstrap serve", "1 with SQLite, which one process serves best", workers)
+        raise requirement("workers", "bandstrap serve", "1 with SQLite", workers)
     options = ServiceOptions(
         store,
         durability=durability,
@@ -155,9 +155,7 @@ def listening(host: str, port: int, owner: str) -> Iterator[tuple[socket.socket,
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise requirement("host", owner, "the name or the address of this machine", brief(host)) from None
-            rule = (
-                "a port at which nobody listens" if error.errno == errno.EADDRINUSE else "one that this user may open"
-            )
+            rule = "a free port" if error.errno == errno.EADDRINUSE else "one that this user may open"
             raise requirement("port", owner, rule, port) from None
         name = f"[{host}]" if family == socket.AF_INET6 else host
         yield bound, f"http://{name}:{bound.getsockname()[1]}"
@@ -207,15 +205,15 @@ def opened(store: str) -> Store:
 @token.command()
 def create(
     store: Annotated[str, STORE],
-    scope: Annotated[ScopeName, typer.Option(help="Calls that it allows; admin allows all.")],
+    scope: Annotated[ScopeName, typer.Option(help="Calls that the token allows; admin allows all.")],
     experiment: Annotated[
-        str | None, typer.Option(help="The only experiment that it opens; default: all experiments.")
+        str | None, typer.Option(help="The only experiment that the token gives access to; default: all experiments.")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(help="Time until it expires, such as 90d; default: it does not.")
+        str | None, typer.Option(help="Time until the token expires, such as 90d; default: never.")
     ] = None,
 ) -> None:
-    """Create a token, and print it; it is shown this once."""
+    """Create a token, and print it; it is shown only once."""
     from bandstrap.live.settings import check_duration
     from bandstrap.serve.tokens import create_token
 

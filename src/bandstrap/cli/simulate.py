@@ -77,17 +77,15 @@ def simulate(
         bool,
         typer.Option(
             "--choices",
-            help="Keep every choice of every replication in OUT as well; with a FILE, for all its panels.",
+            help="Keep every choice of every replication in OUT as well; with a FILE, for all panels.",
         ),
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of everything; by default the FILE's, or 0.", show_default=False)
+        int | None, typer.Option(help="Seed of all random numbers; default: that of FILE, or 0.", show_default=False)
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder where everything is kept: finished work, from which a stopped run resumes, a table and a picture."
-        ),
+        typer.Option(help="Folder for finished work, from which a stopped run resumes, and for a table and a picture."),
     ] = None,
     jobs: Jobs = None,
     executor: ExecutorOption = "thread",
@@ -95,8 +93,9 @@ def simulate(
 ) -> None:
     """Play policies against an environment and print their regret, or run the panels of an experiment in a file.
 
-    Every policy meets the same rewards. The same seed gives the same numbers for any number of threads or processes.
-    bandstrap init writes an example of a FILE, bandstrap check looks at one, and bandstrap status and results read OUT.
+    Every policy meets the same rewards. The same seed gives the same numbers for any number of threads or processes. To
+    write an example of a FILE, use bandstrap init; to check one, bandstrap check; to read OUT, bandstrap status and
+    results.
     """
     pool = workers(jobs, "bandstrap simulate", executor, scheduler)
     if seed is not None:

@@ -17,9 +17,9 @@ ResultsFolder = Annotated[
 
 
 def status(folder: ResultsFolder, format: Format = "table") -> None:  # noqa: A002 - the flag's name
-    """Show how far the experiment in a folder is: blocks done, running, failed and missing of each panel, and time left.
+    """Show the progress of the experiment in a folder: blocks done, running, failed and missing per panel, and time left.
 
-    The numbers themselves are not read: a block that was damaged counts as done until a run comes across it.
+    The results themselves are not read: a damaged block counts as done until a run reads it.
     """
     from bandstrap.experiments import status as look
 
