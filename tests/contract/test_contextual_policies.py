@@ -377,7 +377,7 @@ def test_misfits_are_refused_in_a_sentence():
     with pytest.raises(InvalidInput, match=r"finite number as 'age', no larger than 1e\+50"):
         bandstrap.Contexts({"age": "number"}).encode({"age": 10**400})
     policy = made("share_ucb", "shared", FEATURES)
-    with pytest.raises(InvalidInput, match="no features are known"):
+    with pytest.raises(InvalidInput, match="without features are added"):
         policy.add_arm("new")
     with pytest.raises(InvalidInput, match="contexts of 7 features"):
         bandstrap.simulate(

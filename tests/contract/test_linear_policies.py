@@ -24,7 +24,7 @@ from policies.linear.states import same_states, snapshot
 from sampling import each, exhaustive, telling
 
 # LinearReBoot can be played with new actions each round, though nobody should.
-pytestmark = pytest.mark.filterwarnings("ignore:linear_reboot needs actions that stay the same")
+pytestmark = pytest.mark.filterwarnings("ignore:linear_reboot needs a fixed set of actions")
 
 HORIZON = 70
 MODES = ("resampled", "streaming")

@@ -699,8 +699,12 @@ def test_the_largest_rewards_do_not_overflow(case):
         pytest.param((["a"],), 0.5, r"'arm'.*one of \['a', 'b'\]", id="tuple of a list"),
         pytest.param(["a", "c"], [0.5, 0.5], r"'arm'.*one of \['a', 'b'\].*Got 'c'", id="unknown in a batch"),
         pytest.param(["a", ["b"]], [0.5, 0.5], r"'arm'.*one of \['a', 'b'\].*Got \['b'\]", id="unhashable in a batch"),
-        pytest.param(["a", "b"], [0.5], r"'reward'.*as long as 'arm'.*Got 1 rewards for 2 arms", id="too few"),
-        pytest.param(["a"], [0.5, 0.5], r"'reward'.*as long as 'arm'.*Got 2 rewards for 1 arms", id="too many"),
+        pytest.param(
+            ["a", "b"], [0.5], r"'reward'.*of the same length as 'arm'.*Got 1 rewards for 2 arms", id="too few"
+        ),
+        pytest.param(
+            ["a"], [0.5, 0.5], r"'reward'.*of the same length as 'arm'.*Got 2 rewards for 1 arms", id="too many"
+        ),
         pytest.param(["a", "b"], 0.5, r"'(arm|reward)'.*Got", id="one reward for two arms"),
         pytest.param("a", [0.5, 0.5], r"'(arm|reward)'.*Got", id="two rewards for one arm"),
         pytest.param(["a", "b"], [[0.5], [0.5]], r"'reward'.*finite number", id="rewards of two axes"),

@@ -149,8 +149,11 @@ def test_an_update_that_fails_after_an_arm_was_added_is_taken_back():
 @each(
     ("label", "message"),
     [
-        ("a", r"'label' parameter of \w+\.add_arm must be one that no arm has had, retired ones included. Got 'a'"),
-        ("b", r"'label'.*must be one that no arm has had, retired ones included. Got 'b'"),
+        (
+            "a",
+            r"'label' parameter of \w+\.add_arm must be a label that no arm has had, including retired arms. Got 'a'",
+        ),
+        ("b", r"'label'.*must be a label that no arm has had, including retired arms. Got 'b'"),
         (["c"], r"'label'.*must be hashable. Got \['c'\]"),
     ],
 )
@@ -255,7 +258,7 @@ def test_what_cannot_be_retired_is_refused_with_nothing_changed(name):
         policy.select(available=["a", "b"])
     assert known(policy) == before
     policy.retire("a")
-    with pytest.raises(InvalidInput, match=r"another arm than the last that is not retired. Got 'c'"):
+    with pytest.raises(InvalidInput, match=r"an arm other than the last one not retired. Got 'c'"):
         policy.retire("c")
     assert policy.select() == "c"
     assert policy.weights() == {"c": 1.0}

@@ -273,7 +273,7 @@ def test_a_call_out_of_an_update_is_refused_and_the_update_goes_on():
 
         def transform(self, reward):
             if reward == 0.75:  # as a signal handler might
-                with pytest.raises(RuntimeError, match="in the middle of an update"):
+                with pytest.raises(RuntimeError, match="during its own update"):
                     self.update(0, 0.5)
             return super().transform(reward)
 

@@ -282,14 +282,14 @@ def test_a_flipped_bit_anywhere_is_found_and_so_is_an_end_that_is_missing(file, 
     damaged = [content[:length] for length in range(len(content))]
     monkeypatch.setattr(Path, "read_bytes", lambda path: bytes(damaged[-1]))
     while damaged:
-        with pytest.raises(InvalidInput, match="is not a policy as it was saved: it is "):
+        with pytest.raises(InvalidInput, match="is not a saved policy: it is "):
             bandstrap.load(file)
         damaged.pop()
     damaged.append(content)
     for place in range(len(content)):
         for bit in range(8):
             content[place] ^= 1 << bit
-            with pytest.raises(InvalidInput, match="is not a policy as it was saved: it is "):
+            with pytest.raises(InvalidInput, match="is not a saved policy: it is "):
                 bandstrap.load(file)
             content[place] ^= 1 << bit
     assert bandstrap.load(file).n_rewards == 9
@@ -312,7 +312,7 @@ COUNTS |= {"waiting": [0, 0], "since": [-1, -1], "attempts": [0, 0], "decisions"
         ({"version": 2}, r"in format 1, the one that this bandstrap .* knows; got format 2 of bandstrap"),
         ({"version": True}, "got format True"),
         ({"version": None}, "got format None"),
-        ({"format": "something"}, r"what to_dict\(\) of a policy gave"),
+        ({"format": "something"}, r"the result of to_dict\(\) of a policy"),
         ({"policy": "no_such_policy"}, "a policy of bandstrap, .*; got 'no_such_policy'"),
         ({"policy": "policy"}, "a policy of bandstrap, .*; got 'policy'"),
         ({"policy": 3}, "a policy of bandstrap, .*; got 3"),
@@ -364,7 +364,7 @@ def test_what_is_wrong_under_a_seal_is_refused_in_a_sentence(file, change, messa
 
 @pytest.mark.parametrize("value", [[], 3, "text", {}, {"format": "other"}])
 def test_a_sealed_file_of_another_kind_is_refused(tmp_path, value):
-    with pytest.raises(InvalidInput, match=r"a.json cannot be loaded: .*must be what to_dict\(\) of a policy gave"):
+    with pytest.raises(InvalidInput, match=r"a.json cannot be loaded: .*must be the result of to_dict\(\) of a policy"):
         bandstrap.load(sealed(tmp_path / "a.json", value))
 
 

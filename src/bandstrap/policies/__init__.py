@@ -1,7 +1,7 @@
-"""Policies, one per file: each is described to the simulator without arms, and live with them.
+"""Policies, one per file. Without arms, a policy object is a description for the simulator; with arms, it is a live policy.
 
-``Policy``, ``Kernel``, ``jitable`` and ``moments`` are what a policy of your own is made of; ``Online`` is the type of the
-keywords that its constructor hands on.
+Build your own policy from ``Policy``, ``Kernel``, ``jitable`` and ``moments``; ``Online`` is the type of the keywords that
+its constructor passes on.
 """
 
 from bandstrap.engine.compiler.kernel import Kernel, jitable

@@ -78,22 +78,23 @@ class AIM(Policy[Label]):
         + \frac{\log(N/n_m)}{N - n_m}}
 
     of an arm with :math:`n_m` pulls whose mean is :math:`\delta \hat\sigma` below the leader's. The arm with the largest
-    :math:`\Delta_k` is pulled if that is above 0; else, and if another arm has as many pulls, the leader is.
+    :math:`\Delta_k` is pulled if :math:`\Delta_k > 0`. Otherwise the leader is pulled, also if another arm has as many
+    pulls.
 
-    Assumes normal noise of a known scale. Prefer it where the scale can be trusted and choices are not to be random.
+    Assumes normal noise of a known scale. Prefer it if the scale can be trusted and choices must not be random.
 
     Parameters
     ----------
     sigma
-        Assumed noise scale. Rewards are measured in it: the paper's entropies are of densities, and would otherwise depend
+        Assumed noise scale. Rewards are divided by it: the paper's entropies are of densities, and would otherwise depend
         on the unit of rewards. With ``sigma = 1`` these are the paper's formulas.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    The increment approximates by how much more the entropy of the highest mean falls with a reward of arm ``k`` than with
-    one of the leader.
+    The increment approximates the additional fall in the entropy of the highest mean if arm ``k`` is pulled instead of the
+    leader.
 
     See Also
     --------

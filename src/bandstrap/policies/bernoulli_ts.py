@@ -47,8 +47,8 @@ class BernoulliTS(Policy[Label]):
 
     A reward strictly between 0 and 1 is replaced by a coin that shows 1 with that probability.
 
-    Assumes rewards in [0, 1]. Prefer it for clicks and other zeros and ones, above all where they come late: its draws
-    spread the decisions in between.
+    Assumes rewards in [0, 1]. Prefer it for clicks and other 0/1 rewards, above all if they come late: its random draws
+    spread the decisions made meanwhile over the arms.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class BernoulliTS(Policy[Label]):
 
     See Also
     --------
-    bandstrap.BootstrappedUCB : uses the rewards themselves; prefer it where they vary less than coins.
+    bandstrap.BootstrappedUCB : uses the rewards themselves; prefer it if they vary less than coin tosses of the same mean.
 
     Examples
     --------

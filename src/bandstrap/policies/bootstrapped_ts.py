@@ -64,17 +64,17 @@ class BootstrappedTS(Policy[Label]):
     .. math:: \theta = \frac{a_j + \sum_i v_{ij} y_i}{a_j + b_j + \sum_i v_{ij}}, \qquad
         v_{ij} \in \{0, 2\}, \quad j \sim \mathrm{Uniform}\{1, \dots, J\}
 
-    Every reward enters each of the arm's ``J`` replicates twice or not at all, once and for all. The prior data of a
-    replicate are pseudo-rewards 1 and 0 of weights ``a_j`` and ``b_j``.
+    Every reward enters each of the arm's ``J`` replicates twice or not at all; this is drawn once and never changes. The
+    prior data of a replicate are pseudo-rewards 1 and 0 of weights ``a_j`` and ``b_j``.
 
-    Assumes rewards in [0, 1], between the two prior rewards. Prefer it where a model can be refitted to weighted data
-    and has no posterior; for arms alone others are cheaper.
+    Assumes rewards in [0, 1], between the two prior rewards. Prefer it for models that can be refitted to weighted data but
+    have no posterior; for plain arms other policies are cheaper.
 
     Parameters
     ----------
     n_replicates
-        ``J``. Fewer than the default cost less, and explore less: an arm whose replicates all lie below the best arm's
-        is not pulled again.
+        ``J``. Fewer replicates cost less and explore less: an arm whose replicates all lie below those of the best arm is
+        not pulled again.
     ones, zeros
         Weights of the prior's pseudo-rewards 1 and 0; the defaults are the counts of a uniform prior.
     prior
@@ -87,9 +87,9 @@ class BootstrappedTS(Policy[Label]):
 
     Notes
     -----
-    A pull costs O(J), a decision O(1). Without prior data the bootstrap has linear regret. With fixed ones about one
-    run in a hundred still loses the best arm for good; with drawn ones the replicates stay apart, at a little more
-    regret on average.
+    A pull costs O(J), a decision O(1). Without prior data the bootstrap has linear regret. With fixed prior data about one
+    run in a hundred still loses the best arm for good. With drawn prior data the replicates stay different, and mean regret
+    is a little higher.
 
     See Also
     --------
@@ -158,8 +158,8 @@ class BootstrappedTS(Policy[Label]):
     def exact_weights(self, params: Params, state: State, round_: int) -> list[float] | None:
         """Share of the ``J^K`` choices of a replicate per arm that have their highest mean in each arm.
 
-        All replicates are put into one line, from the lowest to the highest, equals in the order of ties: one wins together
-        with replicates of the others that come before it.
+        All replicates are sorted, with ties in the tie-breaking order of arms. A replicate wins with those of the other
+        arms that come before it.
         """
         order = list(state.order)
         if len(order) ** 2 * params.n_replicates > MOST_COMPARED:

@@ -66,31 +66,29 @@ class BootstrappedUCB(Policy[Label]):
     .. math:: \bar y + q_{\alpha_t(1-\delta)}(y - \bar y) + \text{correction}
 
     Assumes rewards that are symmetric about their means, and a noise scale for the correction. Prefer it to
-    :class:`bandstrap.UCB1` wherever ``sigma`` is a guess: it enters through a term that vanishes like 1/n.
+    :class:`bandstrap.UCB1` if ``sigma`` is a guess: here ``sigma`` enters only through a term that vanishes like 1/n.
 
     Parameters
     ----------
     sigma
         Assumed noise scale, used in the correction only. The default suits rewards in units of their noise.
     quantile
-        How the bootstrapped quantile is found.
+        Method for the bootstrapped quantile.
 
         ``"resampled"``
             The paper: an order statistic of ``n_resamples`` fresh draws for every arm in every round (default). It is
             sampled from its exact distribution: an order statistic of uniforms, put into the arm's quantile function.
-        ``"resampled-literal"``
-            The same by drawing every weight, at O(B t) per round.
-        ``"streaming"``
+        The same by drawing every weight, at O(B t) per round. ``"streaming"``
             Weights drawn once per reward and kept: O(B) for the pulled arm.
         ``"exact"``
-            ``n_resamples`` = infinity: no Monte Carlo error, and it never saturates. Counted up to 12 rewards of an arm;
-            the notes say how accurate it is beyond.
+            ``n_resamples`` = infinity: no Monte Carlo error, and it never saturates. Enumerated up to 12 rewards of an arm;
+            the notes give its accuracy beyond.
     n_resamples
         ``B``. The default is the paper's.
     interpolate
-        Whether the quantile of the resamples is that of ``numpy.percentile``, on the line between two order statistics,
-        ``(B - 1) level`` below the largest. By default it is the paper's definition (D.1), a single order statistic,
-        which is the higher of the two once it saturates.
+        Interpolate the quantile of the resamples between two order statistics, as ``numpy.percentile`` does,
+        ``(B - 1) level`` below the largest. The default is the paper's definition (D.1), a single order statistic, which is
+        the higher of the two once the quantile saturates.
     weights
         Bootstrap weights; ``"rademacher"`` (default) is the paper's.
     correction
@@ -98,15 +96,15 @@ class BootstrappedUCB(Policy[Label]):
         :func:`bandstrap.bounds.bootstrap`.
     phi
         Preliminary width: ``"hoeffding"`` (default), ``"sub_weibull"`` with ``beta`` and ``constant``, a number, or a
-        function of an arm's number of rewards and the error probability, ``phi(n, alpha)``. Such a function must not fall
-        as ``alpha`` does; a simulation compiles it, so that it must be one that numba can. A policy that has one cannot
-        be saved.
+        function of an arm's number of rewards and the error probability, ``phi(n, alpha)``. Such a function must not
+        decrease as ``alpha`` decreases; for simulations numba must be able to compile it. A policy with such a function
+        cannot be saved.
     beta
         Tail exponent of theorem 2; ``sigma`` is then the ``psi_beta`` norm, see :func:`bandstrap.bounds.sub_weibull`.
     constant
-        ``C`` of theorem 2. By default the smallest one that moments prove for every number of rewards up to a billion
-        and every level of the schedule down to ``1e-15``, a hundredth added: 1.43 for ``beta = 2`` and
-        ``alpha = "1/(t+1)"``, 1.24 for ``alpha = 0.01``, 3.8 for ``beta = 1/2``. With a smaller one nothing is proved.
+        ``C`` of theorem 2. By default the smallest constant proved by moments for up to a billion rewards and all levels of
+        the schedule down to ``1e-15``, increased by a hundredth. Examples: 1.43 for ``beta = 2`` and ``alpha = "1/(t+1)"``,
+        1.24 for ``alpha = 0.01``, 3.8 for ``beta = 1/2``. With a smaller one nothing is proved.
     delta
         Share of the error probability spent on the correction; the default is the paper's.
     alpha, tau, horizon
@@ -116,15 +114,14 @@ class BootstrappedUCB(Policy[Label]):
 
     Notes
     -----
-    With ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw whatever
-    the level: ``"resampled"`` and ``"streaming"`` saturate, ``"exact"`` does not.
+    If ``B alpha (1 - delta) < 1``, from round 180 on for ``B = 200``, the order statistic is the largest draw at every
+    level. Then ``"resampled"`` and ``"streaming"`` saturate; ``"exact"`` does not.
 
-    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) per arm for ``"streaming"``. For the
-    first two and random signs, sums are counted up to 12 rewards of an arm, and of two values up to 4,000. Otherwise
-    the distribution is put together from the 12 lowest and the 12 highest rewards and power sums of the rest.
-    :meth:`bounds` says which. Measured against the distribution on a fine grid, at the levels ``0.9/(t+1)`` of rounds
-    ``t`` from ``n`` to 90,000, the largest error of a quantile was, rounded up (``python -m benchmarks quantiles``
-    prints it):
+    State is constant in the horizon for ``"resampled"`` and ``"exact"`` and O(B) per arm for ``"streaming"``. For the first
+    two and random signs, sums are enumerated up to 12 rewards of an arm, or up to 4,000 rewards of two values. Otherwise
+    the distribution is approximated from the 12 lowest and the 12 highest rewards and power sums of the rest.
+    :meth:`bounds` says which. Measured against the distribution on a fine grid, at the levels ``0.9/(t+1)`` of rounds ``t``
+    from ``n`` to 90,000, the largest error of a quantile was, rounded up (``python -m benchmarks quantiles`` prints it):
 
     ======================================================  ========  =========  ============
     rewards                                                 13 to 32  33 to 300  301 to 2,000
@@ -138,10 +135,10 @@ class BootstrappedUCB(Policy[Label]):
     zeros and ones, and one outlier                         5 %       4 %        2 %
     ======================================================  ========  =========  ============
 
-    The last three rows are distributions of lumps, whose quantile jumps from one lump to the next. Half of their
-    samples have errors of 2 % or less up to 32 rewards, and less beyond; others than those measured may be worse by
-    half. :func:`bandstrap.multipliers.bootstrap_quantile` is within 0.5 % there, too. With other weights than signs the
-    quantile is fitted to power sums beyond 32 rewards, and less accurate.
+    In the last three rows the rewards form clusters, and the quantile jumps from one cluster to the next. Half of these
+    samples have errors of 2 % or less up to 32 rewards, and less beyond. Distributions not measured may have errors half as
+    large again. :func:`bandstrap.multipliers.bootstrap_quantile` is within 0.5 % also in these cases. With weights other
+    than signs, the quantile is fitted to power sums beyond 32 rewards, and is less accurate.
 
     See Also
     --------
@@ -206,7 +203,7 @@ class BootstrappedUCB(Policy[Label]):
         super().__init__(**online)
 
     def check_size(self, size: int) -> None:
-        """Refuse more resamples than memory can hold or a user would wait for."""
+        """Refuse more resamples than memory or a reasonable time allow."""
         if self.quantile == "resampled" and self.n_resamples > MOST_RESAMPLES:
             rule = (
                 f"at most {MOST_RESAMPLES:.0e} for quantile='resampled', where every draw above the quantile takes time"
@@ -232,7 +229,7 @@ class BootstrappedUCB(Policy[Label]):
 
     @property
     def way(self) -> Way:
-        """The way to the quantile, and what is added to it."""
+        """Method of the quantile, and the terms added to it."""
         way = way_to(self.quantile, self.multipliers)
         return with_phi(way, self.phi) if callable(self.phi) else way
 
@@ -265,11 +262,11 @@ class BootstrappedUCB(Policy[Label]):
         return constant
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:
-        """State before the first reward: an empty quantile memory, and room for what ``quantile`` needs."""
+        """State before the first reward: an empty quantile memory, and the arrays that ``quantile`` needs."""
         return new_state(self.quantile, self.multipliers, n_arms, capacity, self.n_resamples, order)
 
     def quantile_source(self, arm: int, n: int, level: float) -> str:
-        """Source of the quantile of an arm with ``n`` rewards, in a word; see :meth:`bounds`."""
+        """Source of the quantile of an arm with ``n`` rewards, as a single word; see :meth:`bounds`."""
         if self.quantile in ("streaming", "resampled-literal"):
             return "drawn"
         if n == 1:
@@ -283,11 +280,11 @@ class BootstrappedUCB(Policy[Label]):
     def bounds(self) -> dict[Hashable, ArmBounds]:
         """Per arm: pulls, mean, main term, correction and index, as the next round would see them.
 
-        ``"quantile"`` says how the arm's quantile is known: ``"counted"`` and ``"closed-form"`` are exact, ``"fitted"``
-        is approximate (see the notes of the class), ``"drawn"`` is an order statistic of draws, and ``"none"`` marks an
-        arm without rewards.
+        ``"quantile"`` is the source of the arm's quantile. ``"counted"`` and ``"closed-form"`` are exact, and ``"fitted"``
+        is approximate (see the notes of the class). ``"drawn"`` is an order statistic of draws, and ``"none"`` marks an arm
+        without rewards.
 
-        Nothing changes: where the quantile is random, it is drawn from a copy of the policy's generator.
+        Nothing changes: a random quantile is drawn from a copy of the policy's generator.
         """
         self._need_arms("bounds")
         with self._lock:
@@ -329,7 +326,7 @@ class BootstrappedUCB(Policy[Label]):
         return {label: table[label] for label in self.arms}
 
     def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float] | None:
-        """The bound of every arm, equation (2.8), where it is not drawn."""
+        """The bound of every arm, equation (2.8), unless it is drawn."""
         if self.quantile in ("resampled", "resampled-literal"):
             return None
         shared = prepare(params, state, round_)

@@ -143,19 +143,19 @@ class BootstrappedUCBPlus(Policy[Label]):
 
     .. math:: \bar y + q_{(1-\delta) e}(y - \bar y) + \hat s \sqrt{2 \log(1/e)} / n, \qquad e = \min(1/2,\; n/(t + 1))
 
-    :math:`\hat s` is the larger of the arm's own standard deviation and the one pooled over arms. The most pulled arm sits
-    at :math:`e = 1/2` and has almost no bonus.
+    :math:`\hat s` is the larger of the arm's own standard deviation and the one pooled over arms. The arm with the most
+    pulls has level :math:`e = 1/2` and almost no bonus.
 
-    Assumes a finite variance, and needs no parameters. Prefer it for skewed rewards such as money, time and counts where
-    only the mean of the regret matters: now and then a run never finds the best arm.
+    Assumes a finite variance, and needs no parameters. Prefer it for skewed rewards such as money, time and counts if only
+    the mean regret matters: an occasional run never finds the best arm.
 
     Parameters
     ----------
     sigma
         Noise scale, in place of :math:`\hat s`. By default nothing is assumed.
     exploration
-        Every arm is pulled at least ``exploration * log(t)`` times. The default guards against an arm that is given up
-        after a few bad rewards, at the cost of a few pulls.
+        Every arm is pulled at least ``exploration * log(t)`` times. The default protects an arm from being given up after a
+        few bad rewards, at the cost of a few pulls.
     delta
         As in :class:`bandstrap.BootstrappedUCB`.
     arms, rng, direction, compiled
@@ -166,9 +166,9 @@ class BootstrappedUCBPlus(Policy[Label]):
     There is no theorem about this policy. The quantile is that of ``quantile="exact"`` of
     :class:`bandstrap.BootstrappedUCB`, whose notes say how accurate it is. Every arm is pulled twice at the start.
 
-    Unless ``sigma`` is given, multiplying all rewards by a power of two changes no choice, as long as their squares are
-    floats. Another positive factor, or a shift, changes them by rounding only, which may break ties: arms with rewards of
-    0 and 1 often have equal indices.
+    Unless ``sigma`` is given, multiplying all rewards by a power of two changes no choice, as long as their squares do not
+    overflow or underflow. Any other positive factor or shift has an effect only by rounding, which may break ties. Arms
+    with rewards of 0 and 1 often have equal indices.
 
     See Also
     --------
@@ -214,6 +214,6 @@ class BootstrappedUCBPlus(Policy[Label]):
         return State(order, pulls, new_sign_memory(n_arms), squares, new_ceilings(n_arms), np.zeros(1))
 
     def indices(self, params: Params, state: State, round_: int, rng: np.random.Generator) -> list[float]:
-        """The bound of every arm; one that lacks pulls is chosen whatever it is."""
+        """The bound of every arm; an arm that lacks pulls is chosen regardless of its bound."""
         pooled = pooled_scale(params, state)
         return [score(params, state, arm, float(round_), pooled) for arm in range(len(state.pulls))]

@@ -37,7 +37,7 @@ class CHKUCB(EpochPolicy[Label]):
 
     with ``s^2`` the variance of the arm's rewards (divided by ``n``). Each arm is pulled three times first.
 
-    Assumes normal rewards; their variances may differ. Prefer it where that is certain and games are long.
+    Assumes normal rewards; their variances may differ. Prefer it if normality is certain and there are many rounds.
 
     Parameters
     ----------

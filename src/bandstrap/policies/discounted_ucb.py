@@ -75,14 +75,14 @@ KERNEL = Kernel("discounted_ucb", learn=learn, score=score, prepare=prepare)
 
 
 class DiscountedUCB(Policy[Label]):
-    r"""D-UCB: an upper confidence bound in which a reward counts less with each round that passes.
+    r"""D-UCB: an upper confidence bound in which older rewards count less.
 
     .. math:: \frac{\sum_s \gamma^{t - s} y_s}{N} + 4 \hat\sigma \sqrt{\frac{\xi \log n}{N}},
         \qquad N = \sum_s \gamma^{t - s}, \quad n = \sum_k N_k
 
-    with sums over the rounds ``s`` before ``t`` whose reward is the arm's.
+    with sums over the rounds ``s`` before ``t`` in which the arm was pulled.
 
-    Assumes sub-Gaussian noise of a known scale, and means that change. Prefer it where they drift; where they stay, it
+    Assumes sub-Gaussian noise of a known scale, and means that change. Prefer it if means drift. If means are constant, it
     never stops exploring, and any other policy has less regret.
 
     Parameters

@@ -337,20 +337,20 @@ class EdgeworthUCB(EpochPolicy[Label]):
 
     - **Level**: :math:`e = \min\bigl(\frac12, \frac{3}{4 c} \max(1, \frac{K - 1}{4})^{6/5} \frac{n}{t}\bigr)` with K arms,
       the ``caution`` c, and round t, which is 1 more than the number of rewards learned. :math:`L = \log(1/e)`, and
-      :math:`z = \Phi^{-1}(1 - 0.9 e)`, rounded as Notes say. An arm that has had most of the rounds sits at
-      :math:`e = 1/2` and has almost no bonus.
-    - **Variance**: :math:`s^2 = (S_2 + d_0 \bar s^2)/\nu` with :math:`\nu = \max(n - 1 + d_0, \frac12)`. The mean of
-      the arms' variances is :math:`\bar s^2 = \sum w v/\sum w`, with :math:`v = S_2/(n - 1)` and
-      :math:`w = \min(n - 1, 20)`, over arms of two rewards or more. The arm borrows as many degrees of freedom as their
-      likeness is worth: :math:`d_0 = 2/h - 1`, between 0 and 50, with :math:`W = \sum w` and
+      :math:`z = \Phi^{-1}(1 - 0.9 e)`, rounded as Notes say. An arm with most of the pulls has level :math:`e = 1/2` and
+      almost no bonus.
+    - **Variance**: :math:`s^2 = (S_2 + d_0 \bar s^2)/\nu` with :math:`\nu = \max(n - 1 + d_0, \frac12)`. The mean of the
+      arms' variances is :math:`\bar s^2 = \sum w v/\sum w`, with :math:`v = S_2/(n - 1)` and :math:`w = \min(n - 1, 20)`,
+      over arms of two rewards or more. The more similar the variances, the more degrees of freedom the arm borrows:
+      :math:`d_0 = 2/h - 1`, between 0 and 50, with :math:`W = \sum w` and
 
       .. math:: h = \frac{\sum w \bigl[(v/\bar s^2 - 1)^2
           - (1 - \frac wW) \frac{2 + \min(\kappa, 1.5 \gamma^2)}{n - 1}\bigr] + 5}{W - \sum w^2/W + 10} ,
 
-      and 50 where :math:`h \le 0`. This is the estimate of DerSimonian and Laird, drawn towards 1/2: few variances are
-      nearer to their mean than to the true one. Those of skewed rewards differ by chance more than those of normal ones;
-      1.5 squared skewnesses are the excess kurtosis of a gamma distribution. The first root is a quantile of Student's
-      t, approximately.
+      and 50 where :math:`h \le 0`. This is the estimate of DerSimonian and Laird, shrunk towards 1/2, because a few
+      variances are nearer to their own mean than to the true one. Variances of skewed rewards differ more by chance than
+      those of normal ones; 1.5 squared skewnesses are the excess kurtosis of a gamma distribution. The first root is a
+      quantile of Student's t, approximately.
     - **Skewness**: :math:`\lambda = \gamma s` makes up for skewness, by which mean and spread of few rewards are too
       small together, as far as the spread is the arm's own; beside a borrowed one, a right-skewed mean is too low less
       often. The arm's own part of the variance is :math:`\omega = \min\bigl(1, (n - 1 + d_0 w/\sum w)/\nu\bigr)`;
@@ -359,10 +359,10 @@ class EdgeworthUCB(EpochPolicy[Label]):
       the arms with two different rewards; :math:`G_3^2/G_6` is a squared t-statistic. It is 0 where :math:`G_3 = 0`. An
       arm of equal rewards has :math:`\lambda = \frac{S_3}{S_2} (1 - 2 S_6/S_3^2)_+`, with each :math:`S_p` summed over
       all arms.
-    - **Kurtosis**: :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)`, since with
-      heavy tails a mean that is far off has a large spread, too. The excess, in which that of normal rewards is 0 on
-      average, is :math:`\kappa = \bigl(\sum w [n S_4/S_2^2 - 3 \frac{n - 1}{n + 1}]\bigr)_+ / \sum w` over the arms
-      with four rewards or more, two of them different; 0 if there are none.
+    - **Kurtosis**: :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)`, since with heavy
+      tails, samples with extreme means also have a large spread. The excess, in which that of normal rewards is 0 on
+      average, is :math:`\kappa = \bigl(\sum w [n S_4/S_2^2 - 3 \frac{n - 1}{n + 1}]\bigr)_+ / \sum w` over the arms with
+      four rewards or more, two of them different; 0 if there are none.
 
     Assumes a finite variance, and needs no parameters. Prefer it if in doubt, and ``randomized`` if rewards come late.
 
@@ -373,17 +373,17 @@ class EdgeworthUCB(EpochPolicy[Label]):
         runs. Over 22 environments of 2000 rounds, 2 gave a mean 8 % higher and a 99th percentile 8 % lower, 0.75 a mean
         3 % lower and a 99th percentile 6 % higher (``python -m benchmarks flagship``).
     exploration
-        Every arm is pulled at least ``exploration * log(t/K)`` times. The default, 0.5, guards against an arm given up
-        after two rewards that happen to be alike; it asks for a third pull after 55 rounds per arm, a fourth after 404.
+        Every arm is pulled at least ``exploration * log(t/K)`` times. The default, 0.5, keeps an arm from being given up
+        after two rewards that happen to be alike. It requires a third pull after 55 rounds per arm, and a fourth after 404.
     randomized
-        For rewards that come late or in batches: levels are drawn, as those of :class:`bandstrap.StudentizedUCB` are. Off
-        by default, when the arm with the highest index gets all pulls until the next reward comes.
+        For rewards that come late or in batches: draw the levels, as in :class:`bandstrap.StudentizedUCB`. Off by default;
+        then the arm with the highest index gets all pulls until the next reward comes.
     hall
         Play the index of 0.9.0: :math:`\omega = 1`, :math:`2/(n - 1)` in :math:`h`, which is without :math:`w/W` and
         :math:`\sum w^2/W`, no power in the level, at least ``exploration/2 * log(t)`` pulls, and
         :math:`\lambda = \eta \max(s G_3/N, S_3/S_2)` with the evidence :math:`\eta = (1 - 2 G_6/G_3^2)_+`, 0 unless
-        :math:`G_3 > 0`; for an arm of equal rewards :math:`\lambda` is not below 0. Off by default, and deprecated: it goes
-        with the next minor release.
+        :math:`G_3 > 0`; for an arm of equal rewards :math:`\lambda` is not below 0. Off by default, and deprecated: the
+        next minor release removes it.
     epochs, epoch_length, discount
         See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled
@@ -394,8 +394,8 @@ class EdgeworthUCB(EpochPolicy[Label]):
     Nothing is proved about this policy: its constants were chosen by experiment. :class:`bandstrap.StudentizedUCB` has a
     setting with a theorem.
 
-    An arm of zeros and ones with very few ones may be given up: one success in 78, beside a mean of 1/16 after 19,000
-    rounds, has an index below that mean. The index of 0.9.0, which used the arm's own skewness too, was above it.
+    An arm of zeros and ones with very few ones may be given up. After 19,000 rounds, an arm with one success in 78 has an
+    index below another arm's mean of 1/16. The index of 0.9.0, which used the arm's own skewness too, was above it.
 
     Every arm is pulled twice at the start. Afterwards one with fewer than ``exploration * log(t/K)`` rewards has an
     infinite index. Ties are broken in an order of the arms that is drawn once.
@@ -406,17 +406,17 @@ class EdgeworthUCB(EpochPolicy[Label]):
         \Bigr)
 
     is within 0.00045 of the quantile (Abramowitz and Stegun). While no arm has had two different rewards, the range of the
-    means stands for :math:`\bar s`; while all rewards are equal, 1 does, so that the arm pulled least is next, unless
+    means replaces :math:`\bar s`. While all rewards are equal, 1 replaces it; then the arm pulled least is next, unless
     levels are drawn.
 
     ``randomized``, each arm draws a uniform :math:`U` in each round, and :math:`\max(e, U)` takes the place of :math:`e` in
-    :math:`L` and :math:`z`. An index is infinite only if :math:`U \le e`, too.
+    :math:`L` and :math:`z`. An index is then infinite only if also :math:`U \le e`.
 
-    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties, and levels
+    It takes constant memory and keeps no rewards. It draws random numbers only for the tie-breaking order, and for levels
     if ``randomized``.
 
-    Multiplying all rewards by a power of two, however small or large, changes no choice. Another positive factor, or a
-    shift, changes them by rounding only, which may break ties: arms with rewards of 0 and 1 often have equal indices.
+    Multiplying all rewards by a power of two, however small or large, changes no choice. Any other positive factor or shift
+    has an effect only by rounding, which may break ties. Arms with rewards of 0 and 1 often have equal indices.
 
     See Also
     --------
@@ -485,7 +485,7 @@ class EdgeworthUCB(EpochPolicy[Label]):
     def bounds(self) -> dict[Hashable, IndexBounds]:
         """Per arm: pulls, mean and index, the upper bound that the next choice compares; of costs the lower one.
 
-        The index is infinite for an arm that comes first, because it lacks pulls, and NaN for a retired one. Nothing
-        changes: if ``randomized``, levels are drawn from a copy of the policy's generator.
+        The index is infinite for an arm that lacks pulls, and so comes first, and NaN for a retired arm. Nothing changes:
+        if ``randomized``, levels are drawn from a copy of the policy's generator.
         """
         return self._index_bounds()

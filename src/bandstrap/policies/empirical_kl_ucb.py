@@ -106,14 +106,14 @@ class EmpiricalKLUCB(Policy[Label]):
 
     .. math:: \sup\{E_q : q \text{ on } \{y_1,\dots,y_n,u\},\ \mathrm{KL}(\hat p_n, q) \le (\log t + c \log\log t)/n\}
 
-    Assumes rewards that never exceed a known number. Prefer it where that number is certain, a bound is wanted and
-    rewards vary less than zeros and ones would.
+    Assumes rewards that never exceed a known number. Prefer it if that number is certain, a bound is wanted, and rewards
+    vary less than 0/1 rewards of the same mean.
 
     Parameters
     ----------
     upper
-        ``u``, the largest possible reward. The lower end does not matter. Costs (``direction="min"``) are at least ``-u``:
-        give 0 if they are never negative.
+        ``u``, the largest possible reward. The lower end of the range does not matter. Costs (``direction="min"``) are at
+        least ``-u``: give 0 if they are never negative.
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
     arms, rng, direction, compiled
@@ -121,9 +121,10 @@ class EmpiricalKLUCB(Policy[Label]):
 
     Notes
     -----
-    Choices are those of the exact index, but arms are solved only when they could win: the index is concave in the
-    divergence, so the tangent at an arm's last solution bounds its later indices until it is pulled. All rewards are kept,
-    and solving an arm costs O(n) of its pulls: online about 0.1 microseconds per reward and step of Newton's method.
+    Choices are those of the exact index, but the index of an arm is computed only if the arm could win. The index is
+    concave in the divergence, so the tangent at an arm's last solution bounds its later indices until it is pulled. All
+    rewards are kept, and computing an index costs O(n) for n pulls: online about 0.1 microseconds per reward and step of
+    Newton's method.
 
     See Also
     --------

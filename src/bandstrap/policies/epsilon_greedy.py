@@ -43,23 +43,23 @@ class EpsilonGreedy(Policy[Label]):
 
     for ``K`` arms in round ``t``.
 
-    Assumes nothing. Prefer it where a policy must be explained in one sentence, and as a baseline: it explores without
-    looking at what is uncertain.
+    Assumes nothing. Prefer it if a policy must be explained in one sentence, and as a baseline: its exploration ignores
+    uncertainty.
 
     Parameters
     ----------
     epsilon
         Rate of exploration. The default 0.1 is customary.
     decay
-        How fast it falls. With the default 0 it does not, and regret grows linearly. With 1 and ``epsilon = c/d^2`` it is
-        the rule of Auer, Cesa-Bianchi and Fischer, whose regret is logarithmic if ``d`` is at most the smallest gap and
-        ``c`` large enough (more than 5); 1/3 needs no gap and pays with regret of order ``T^(2/3)``.
+        Exponent of its decrease. With the default 0 the rate is constant, and regret grows linearly. With 1 and
+        ``epsilon = c/d^2`` it is the rule of Auer, Cesa-Bianchi and Fischer. Its regret is logarithmic if ``d`` is at most
+        the smallest gap and ``c`` is more than 5. With 1/3 no gap need be known, but regret is of order ``T^(2/3)``.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also
     --------
-    bandstrap.UCB1 : explores where it is uncertain.
+    bandstrap.UCB1 : explores uncertain arms.
 
     Examples
     --------

@@ -46,15 +46,15 @@ KERNEL = Kernel("epsilon_ts", learn=learn, score=score, prepare=prepare)
 
 
 class EpsilonTS(Policy[Label]):
-    r"""Thompson sampling with less exploration: each arm's posterior is drawn from with a small probability only.
+    r"""Thompson sampling with less exploration: each arm draws from its posterior only with a small probability.
 
     .. math:: a_k = \begin{cases} \theta_k \sim N(\bar y_k, \hat\sigma^2/n_k) & \text{with probability } \epsilon,\\
         \bar y_k & \text{else,} \end{cases}
 
     independently for each arm; the arm with the highest :math:`a_k` is pulled.
 
-    Assumes normal noise of a known scale. Prefer it to :class:`bandstrap.GaussianTS` where draws are costly or arms are
-    many: its regret is of the best order in the worst case too.
+    Assumes normal noise of a known scale. Prefer it to :class:`bandstrap.GaussianTS` if draws are costly or arms are many:
+    its regret has the best order also in the worst case.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ class EpsilonTS(Policy[Label]):
         Assumed noise scale.
     epsilon
         Probability of a draw, above 0 and at most 1. By default ``1/K``, for which the paper's theorem gives the best order
-        both for a problem that stays and in the worst case. With 1 this is :class:`bandstrap.GaussianTS`.
+        both for a fixed problem and in the worst case. With 1 this is :class:`bandstrap.GaussianTS`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    Where no arm is drawn, the leader is pulled. An arm that is best but had bad luck waits longer for its next chance than
-    under Thompson sampling: runs of large regret are more frequent.
+    If no posterior is drawn, the leader is pulled. After bad luck the best arm waits longer for its next pull than under
+    Thompson sampling: runs of large regret are more frequent.
 
     See Also
     --------

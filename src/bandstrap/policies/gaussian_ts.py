@@ -34,8 +34,8 @@ class GaussianTS(Policy[Label]):
 
     the posterior of a mean under the flat (Jeffreys) prior.
 
-    Assumes normal noise of a known scale. Prefer it where the scale can be trusted and rewards come late or in batches:
-    its draws spread the decisions in between.
+    Assumes normal noise of a known scale. Prefer it if the scale can be trusted and rewards come late or in batches: its
+    random draws spread the decisions made meanwhile over the arms.
 
     Parameters
     ----------

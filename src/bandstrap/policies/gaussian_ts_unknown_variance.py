@@ -59,9 +59,9 @@ class GaussianTSUnknownVariance(EpochPolicy[Label]):
     Parameters
     ----------
     a
-        Exponent of the prior. Regret is asymptotically optimal for every ``a < 0``, and not for Jeffreys' prior (1/2) or
-        the reference prior (0), too sure of a mean whose first rewards happen to lie close together. The default -1/2 is
-        the prior uniform in mean and standard deviation; -1, uniform in mean and variance, explores more.
+        Exponent of the prior. Regret is asymptotically optimal for every ``a < 0``, but not for Jeffreys' prior (1/2) or
+        the reference prior (0). These are too certain of a mean if the first rewards happen to lie close together. The
+        default -1/2 is the prior uniform in mean and standard deviation; -1, uniform in mean and variance, explores more.
     epochs, epoch_length, discount
         See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled

@@ -67,7 +67,7 @@ class Giro(Policy[Label]):
     After ``n`` pulls the history holds the ``n`` rewards, ``a n`` zeros and ``a n`` ones; the index is the mean of
     ``(2a + 1) n`` draws from it with replacement.
 
-    Assumes rewards in [0, 1]. Prefer it for comparison with the literature; :class:`bandstrap.PHE` explores alike at a
+    Assumes rewards in [0, 1]. Prefer it for comparison with the literature; :class:`bandstrap.PHE` explores similarly at a
     fraction of the cost.
 
     Parameters
@@ -76,11 +76,11 @@ class Giro(Policy[Label]):
         Pseudo-rewards of each kind per reward, fewer than a million. The default is that of Giro's theory and matches the
         paper's figures; 0.1 does better in practice.
     check_range
-        Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). The paper also runs Giro
-        on unbounded rewards, where it fails: ``False`` lets it.
+        Refuse rewards outside [0, 1], for which the pseudo-rewards 0 and 1 are meant (default). ``False`` accepts them: the
+        paper also runs Giro on unbounded rewards, where it fails.
     most_kept
-        Rewards of an arm after which its history grows no more. ``None``, the default, keeps all; with 1 or 2 regret is
-        the straight line that the paper's figure 7 shows for Giro.
+        Number of rewards of an arm after which its history stops growing. ``None``, the default, keeps all. With 1 or 2,
+        regret is a straight line, as the paper's figure 7 shows for Giro.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 

@@ -76,19 +76,19 @@ class IMED(Policy[Label]):
 
     where ``D`` is the least divergence of the arm's distribution from one whose mean is that of the leader.
 
-    Assumes rewards in [0, 1], normal noise of a known scale, or a known largest reward, as ``divergence`` says. Prefer
-    it where the best constant in the limit is wanted and no level is to be chosen.
+    Assumes rewards in [0, 1], normal noise of a known scale, or a known largest reward, as ``divergence`` says. Prefer it
+    for the best asymptotic constant without a confidence level to choose.
 
     Parameters
     ----------
     divergence
-        ``"bernoulli"`` (default) for any rewards in [0, 1]; ``"gaussian"`` for ``(p - q)^2/(2 sigma^2)``;
-        ``"bounded"`` for rewards that are at most ``upper``, with the divergence of the whole sample from all
-        distributions up to there, at a cost that grows with the arm's rewards.
+        ``"bernoulli"`` (default) for any rewards in [0, 1]; ``"gaussian"`` for ``(p - q)^2/(2 sigma^2)``; ``"bounded"`` for
+        rewards of at most ``upper``, with the divergence of the whole sample from all distributions up to ``upper``. Its
+        cost grows with the arm's rewards.
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
     upper
-        The largest possible reward, used by ``"bounded"`` only. There is no lower end. Costs (``direction="min"``) are at
+        The largest possible reward, used by ``"bounded"`` only. No lower end is needed. Costs (``direction="min"``) are at
         least ``-upper``: give 0 if they are never negative.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.

@@ -35,8 +35,8 @@ class IMEDUnknownVariance(EpochPolicy[Label]):
 
     with ``s^2`` the variance of the arm's rewards (divided by ``n``). Each arm is pulled three times first.
 
-    Assumes normal rewards; their variances may differ. Prefer it to :class:`bandstrap.CHKUCB`, which explores more in
-    games of common length, where rewards are surely normal and no scale is known.
+    Assumes normal rewards; their variances may differ. Prefer it if rewards are certainly normal and no scale is known.
+    :class:`bandstrap.CHKUCB` explores more over usual horizons.
 
     Parameters
     ----------
@@ -48,10 +48,11 @@ class IMEDUnknownVariance(EpochPolicy[Label]):
     Notes
     -----
     ``1/2 log(1 + gap^2/s^2)`` is the least divergence of the arm's normal distribution from one with the leader's mean
-    [2]_, and IMED [1]_ multiplies it by ``n``. Here the factor is ``n - 2``, as in :class:`bandstrap.CHKUCB` [3]_: the best
-    arm has evidence ``x`` against it with probability about ``exp(-(n-1) x)``, and is then passed over for about
-    ``exp((n-2) x)`` rounds, which is finite in the mean. With ``n`` it is not, and regret grows as a power of the horizon.
-    There is no confidence level. An arm whose rewards are all equal is never pulled again, unless it leads.
+    [2]_, and IMED [1]_ multiplies it by ``n``. Here the factor is ``n - 2``, as in :class:`bandstrap.CHKUCB` [3]_: the
+    evidence against the best arm is ``x`` with probability about ``exp(-(n-1) x)``, and the arm is then not pulled for
+    about ``exp((n-2) x)`` rounds. The mean of this number is finite. With ``n`` the mean is infinite, and regret grows as a
+    power of the horizon. There is no confidence level. An arm whose rewards are all equal is never pulled again, unless it
+    leads.
 
     See Also
     --------

@@ -52,8 +52,7 @@ class KLUCB(Policy[Label]):
 
     with ``d`` the divergence between Bernoulli distributions, or ``(p - q)^2/(2 sigma^2)`` between normal ones.
 
-    Assumes rewards in [0, 1], or normal noise of a known scale. Prefer it for zeros and ones where a bound with a proof
-    is wanted.
+    Assumes rewards in [0, 1], or normal noise of a known scale. Prefer it for 0/1 rewards if a proved bound is wanted.
 
     Parameters
     ----------
@@ -62,7 +61,8 @@ class KLUCB(Policy[Label]):
     sigma
         Assumed noise scale, used by ``"gaussian"`` only.
     plus
-        KL-UCB+: ``t/n`` in place of ``t``. Not the default, because less is proved about it, but nearly always better.
+        KL-UCB+: ``t/n`` in place of ``t``. It is nearly always better, but not the default, because less is proved about
+        it.
     c
         Factor of ``log log t``; 0 (default) in practice, 3 in theory.
     arms, rng, direction, compiled
@@ -70,7 +70,7 @@ class KLUCB(Policy[Label]):
 
     See Also
     --------
-    bandstrap.EmpiricalKLUCB : uses the whole sample; prefer it where rewards vary less than coins of the same mean.
+    bandstrap.EmpiricalKLUCB : uses the whole sample; prefer it if rewards vary less than 0/1 rewards of the same mean.
     bandstrap.IMED : the same divergence without a confidence level.
 
     Examples

@@ -49,15 +49,15 @@ KERNEL = Kernel("light_tailed_ucb", learn=learn, score=score, prepare=prepare)
 
 
 class LightTailedUCB(Policy[Label]):
-    r"""Upper confidence bound with a bonus of order ``1/n``, against rare games of very large regret.
+    r"""Upper confidence bound with a bonus of order ``1/n``, against rare runs of very large regret.
 
     .. math:: \bar y + \hat\sigma \min\Bigl(\eta_1 \frac{(t/K)^\alpha \sqrt{\log K}}{n},
         \eta_2 \sqrt{\frac{t^\beta}{n}}\Bigr)
 
     with ``K`` arms: more exploration early and less of it late than :class:`bandstrap.UCB1`.
 
-    Assumes sub-Gaussian noise, whose scale need only be roughly known. Prefer it where one bad game in a thousand
-    matters more than the mean: the probability of regret above ``x`` falls exponentially in ``x``, not as ``1/x``.
+    Assumes sub-Gaussian noise, whose scale need only be roughly known. Prefer it if one bad run in a thousand matters more
+    than the mean. The probability of regret above ``x`` falls exponentially in ``x``, not as ``1/x``.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class LightTailedUCB(Policy[Label]):
         ``alpha``, in [1/2, 1). Regret is at most of order ``T^alpha`` for any means; the default 1/2 is the least possible.
         A larger one makes linear regret less likely.
     beta
-        In (0, ``alpha``], by default ``alpha``. Regret is of order ``T^beta`` for fixed means, not ``log T``: no
-        policy with light tails has that.
+        In (0, ``alpha``], by default ``alpha``. Regret is of order ``T^beta`` for fixed means; no policy with light tails
+        attains ``log T``.
     horizon
         ``T``, which replaces ``t``; by default it is not known. The simulator does not fill it in.
     arms, rng, direction, compiled
@@ -84,8 +84,8 @@ class LightTailedUCB(Policy[Label]):
 
     See Also
     --------
-    bandstrap.UCB1 : less regret on average in long games of fixed means, heavier tails.
-    bandstrap.EdgeworthUCB : ``caution`` trades the mean for the tail without a noise scale.
+    bandstrap.UCB1 : less mean regret over long horizons with fixed means, but heavier tails. bandstrap.EdgeworthUCB :
+    ``caution`` trades the mean for the tail without a noise scale.
 
     Examples
     --------

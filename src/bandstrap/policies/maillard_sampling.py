@@ -49,8 +49,8 @@ class MaillardSampling(Policy[Label]):
 
     with ``d(p, q) = (p - q)^2/(2 sigma^2)``, or the divergence between Bernoulli distributions (KL-MS).
 
-    Assumes noise of a known scale, or rewards in [0, 1]. Prefer it where the probability of each decision must be known
-    in closed form.
+    Assumes noise of a known scale, or rewards in [0, 1]. Prefer it if the probability of each decision must be known in
+    closed form.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class MaillardSampling(Policy[Label]):
 
     Notes
     -----
-    The probabilities of a decision are known (:meth:`probabilities`), so that what was logged can be used to evaluate other
+    The probabilities of a decision are known (:meth:`probabilities`), so logged decisions can be used to evaluate other
     policies by importance weighting.
 
     See Also
     --------
-    bandstrap.GaussianTS : regret a little lower, probabilities not in closed form.
+    bandstrap.GaussianTS : slightly lower regret, but no closed form for the probabilities.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class MaillardSampling(Policy[Label]):
         return no_rewards(n_arms, order)
 
     def exact_weights(self, params: Params, state: State, round_: int) -> list[float]:
-        """The weights over their sum."""
+        """The weights divided by their sum."""
         best = highest_mean(state)
         return shares([log_weight(params, state, arm, best) for arm in range(len(state.pulls))])
 

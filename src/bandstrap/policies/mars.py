@@ -89,8 +89,8 @@ class MARS(Policy[Label]):
 
     With ``2^-n > alpha`` the bound is infinite with probability ``1 - alpha 2^n``, else the largest reward.
 
-    Assumes rewards that are symmetric about their means. Prefer :class:`bandstrap.SignFlipUCB`, whose bound is the
-    limit of this one and costs less; it is here for comparison.
+    Assumes rewards that are symmetric about their means. Prefer :class:`bandstrap.SignFlipUCB`, whose bound is the limit of
+    this one and costs less; this policy is here for comparison.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ class MARS(Policy[Label]):
 
     Notes
     -----
-    The subsets are drawn once: a reward joins each with probability 1/2 and stays. For symmetric rewards the bound falls
-    short of the mean with a probability of at most ``alpha`` after any number of pulls, for which an empty subset must
-    count as infinite; the authors' code gives it the mean 0. No scale is assumed. A pull costs O(1/alpha), a decision O(1).
+    The subsets are drawn once: a reward joins each with probability 1/2 and stays. For symmetric rewards the bound is below
+    the mean with probability at most ``alpha`` after any number of pulls. This requires an empty subset to count as
+    infinite; the authors' code gives it the mean 0. No scale is assumed. A pull costs O(1/alpha), a decision O(1).
 
     See Also
     --------
@@ -143,7 +143,7 @@ class MARS(Policy[Label]):
         return math.ceil(1 / self.alpha - 1e-9)
 
     def check_size(self, size: int) -> None:
-        """Refuse more arms than memory can hold subsets for."""
+        """Refuse a number of arms whose subsets exceed memory."""
         check_memory(2 * WORD * size * self._n_subsets, "arms", type(self).__name__, size)
 
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> State:

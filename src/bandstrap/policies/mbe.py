@@ -85,20 +85,20 @@ class MBE(Policy[Label]):
     with independent weights of mean 1, drawn anew in each round: every reward brings pseudo-rewards 1 and 0, which count
     ``lambda`` times as much.
 
-    Assumes rewards in [0, 1], between the two pseudo-rewards. Prefer it where the same recipe must serve models that
-    are more than a mean.
+    Assumes rewards in [0, 1], between the two pseudo-rewards. Prefer it if the same method must also serve models more
+    complex than a mean.
 
     Parameters
     ----------
     strength
-        ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default those of both kinds
+        ``lambda``, the weight of the pseudo-rewards: the larger, the more exploration. By default all pseudo-rewards
         together count as much as the rewards.
     weights
-        ``"gaussian"`` (default): normal weights, in distribution at O(1) per decision. ``"exponential"``: Exp(1),
-        which are never negative, at O(t).
+        ``"gaussian"`` (default): normal weights, simulated from their exact distribution at O(1) per decision.
+        ``"exponential"``: Exp(1), which are never negative, at O(t).
     variance
-        Variance of normal weights: the larger, the more exploration. Exponential ones have variance 1 whatever is given
-        here.
+        Variance of normal weights: the larger, the more exploration. It is ignored for exponential weights, whose variance
+        is 1.
     check_range
         Refuse rewards outside [0, 1], for which the pseudo-rewards are meant (default).
     arms, rng, direction, compiled
@@ -106,7 +106,7 @@ class MBE(Policy[Label]):
 
     Notes
     -----
-    Normal weights may add up to nearly nothing, or less, while an arm has few rewards; its draws then have heavy tails.
+    For an arm with few rewards, the sum of normal weights may be near zero or negative; its draws then have heavy tails.
 
     See Also
     --------

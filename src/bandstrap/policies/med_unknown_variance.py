@@ -35,8 +35,8 @@ class MEDUnknownVariance(EpochPolicy[Label]):
 
     with ``s^2`` the variance of the arm's rewards (divided by ``n``). Each arm is pulled three times first.
 
-    Assumes normal rewards; their variances may differ. Prefer it to :class:`bandstrap.MaillardSampling` where the
-    probability of each decision must be known and no noise scale is.
+    Assumes normal rewards; their variances may differ. Prefer it to :class:`bandstrap.MaillardSampling` if the probability
+    of each decision must be known but no noise scale is known.
 
     Parameters
     ----------
@@ -48,15 +48,16 @@ class MEDUnknownVariance(EpochPolicy[Label]):
     Notes
     -----
     MED [1]_ draws an arm with a probability proportional to ``exp(-n D)``, where ``D`` is the least divergence of the arm's
-    distribution from one with the leader's mean: ``1/2 log(1 + gap^2/s^2)`` for normal rewards [2]_. Here ``n`` is
-    ``n - 2``, for the reason that :class:`bandstrap.IMEDUnknownVariance` gives: it makes the mean of the best arm's inverse
-    weight finite. Thompson sampling with the default prior of :class:`bandstrap.GaussianTSUnknownVariance` has as many
-    degrees of freedom. :meth:`weights` is exact. An arm whose rewards are all equal is never drawn again, unless it leads.
+    distribution from one with the leader's mean: ``1/2 log(1 + gap^2/s^2)`` for normal rewards [2]_. Here ``n - 2``
+    replaces ``n``, which makes the mean of the best arm's inverse weight finite (see
+    :class:`bandstrap.IMEDUnknownVariance`). Thompson sampling with the default prior of
+    :class:`bandstrap.GaussianTSUnknownVariance` has the same degrees of freedom. :meth:`weights` is exact. An arm whose
+    rewards are all equal is never drawn again, unless it leads.
 
     See Also
     --------
-    bandstrap.GaussianTSUnknownVariance : probabilities not in closed form.
-    bandstrap.IMEDUnknownVariance : not random, for the same rewards.
+    bandstrap.GaussianTSUnknownVariance : no closed form for the probabilities. bandstrap.IMEDUnknownVariance : not random,
+    for the same rewards.
 
     Examples
     --------

@@ -43,17 +43,17 @@ class MOSS(Policy[Label]):
 
     with ``log+ x = max(log x, 0)`` and ``K`` arms.
 
-    Assumes noise of a known scale. Prefer it with many arms and a scale that can be trusted; told too large a one it
-    explores too much.
+    Assumes noise of a known scale. Prefer it with many arms and a reliable scale; with too large a scale it explores too
+    much.
 
     Parameters
     ----------
     sigma
         Assumed noise scale; 1/2 is enough for rewards in [0, 1].
     c
-        Factor of the logarithm. The default 2 is that of UCB1, with less regret on average than the proved ones. With 4
-        and ``sigma = 1/2`` it is the original index, whose regret is proved to be minimax where the horizon is known;
-        without a horizon Degenne and Perchet take 4.7.
+        Factor of the logarithm. The default 2 is that of UCB1; its mean regret is lower than with the proved values. With 4
+        and ``sigma = 1/2`` it is the original index, proved to be minimax for a known horizon. Without a horizon Degenne
+        and Perchet use 4.7.
     horizon
         ``T``, which replaces ``t``; by default it is not known. The simulator does not fill it in.
     arms, rng, direction, compiled

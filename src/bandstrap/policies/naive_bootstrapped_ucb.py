@@ -20,7 +20,7 @@ class NaiveBootstrappedUCB(BootstrappedUCB[Label]):
 
     An arm whose first rewards are equal has ``q = 0`` and may never be pulled again.
 
-    Assumes nothing, and may give the best arm up for good. Prefer any other; it is here because theorem 4 is about it.
+    Assumes nothing, and may give up the best arm for good. Prefer any other policy; this one illustrates theorem 4.
 
     Parameters
     ----------

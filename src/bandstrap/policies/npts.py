@@ -40,8 +40,8 @@ class NPTS(Policy[Label]):
 
     .. math:: \theta = w_0 u + \sum_{i \le n} w_i y_i, \qquad w \sim \mathrm{Dirichlet}(1, \dots, 1)
 
-    Assumes rewards that never exceed a known number. Prefer it for bounded rewards of unknown shape where the best
-    constant in the limit is wanted and games are short enough to keep every reward.
+    Assumes rewards that never exceed a known number. Prefer it for bounded rewards of unknown shape and the best asymptotic
+    constant, if the horizon is short enough to keep every reward.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class NPTS(Policy[Label]):
 
     See Also
     --------
-    bandstrap.BernoulliTS : O(1), but replaces rewards between 0 and 1 by coins.
-    bandstrap.WeightedBootstrap : the same weights with a pseudo-reward at both ends.
+    bandstrap.BernoulliTS : O(1), but replaces rewards between 0 and 1 by coin tosses. bandstrap.WeightedBootstrap : the
+    same weights with a pseudo-reward at both ends.
 
     Examples
     --------

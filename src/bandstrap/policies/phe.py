@@ -38,22 +38,22 @@ class PHE(Policy[Label]):
 
     .. math:: \theta = \frac{\sum y_i + B}{n + m}, \qquad B \sim \mathrm{Bin}(m, \tfrac12), \quad m = \lceil a n \rceil
 
-    Assumes rewards in [0, 1]. Prefer it where a random policy must be cheap, or carried over to models that are more
-    than a mean.
+    Assumes rewards in [0, 1]. Prefer it if a random policy must be cheap, or must also serve models more complex than a
+    mean.
 
     Parameters
     ----------
     a
-        Pseudo-rewards per reward, fewer than a million. Regret is proved logarithmic for ``a > 1``, and the default 1.1 is
-        just above; with less it can grow almost linearly.
+        Pseudo-rewards per reward, fewer than a million. Regret is proved logarithmic for ``a > 1``; the default is 1.1.
+        With smaller values regret can grow almost linearly.
     check_range
-        Refuse rewards outside [0, 1], for which coins are meant (default); ``False`` lets them in.
+        Refuse rewards outside [0, 1], the range of the coin tosses (default); ``False`` accepts them.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     See Also
     --------
-    bandstrap.Giro : resamples the rewards as well; costs the length of the history.
+    bandstrap.Giro : resamples the rewards as well; the cost grows with the history.
 
     Examples
     --------

@@ -91,10 +91,10 @@ class RDS(Policy[Label]):
     .. math:: \sum_{i \le n} w_i y_i + w_0 b \ge m, \qquad w \sim \mathrm{Dirichlet}(1, \dots, 1), \qquad
         b = m + \sqrt{\log(1 + n)}\; \frac1n \sum_{i \le n} (m - y_i)^+
 
-    If no challenger is, the leader is. Winners of one round are pulled in random order.
+    If no challenger is pulled, the leader is. Winners of one round are pulled in random order.
 
-    Assumes light tails, of any scale, or with ``upper`` a known largest reward. Prefer it where variances of arms
-    differ widely and runs that go wrong hurt.
+    Assumes light tails, of any scale, or with ``upper`` a known largest reward. Prefer it if variances of arms differ
+    widely and bad runs are costly.
 
     Parameters
     ----------
@@ -107,13 +107,12 @@ class RDS(Policy[Label]):
 
     Notes
     -----
-    The factor ``sqrt(log(1 + n))`` grows without end, and so the regret of RDS is a little more than logarithmic under
-    light tails of any scale; BDS has logarithmic regret with the best constant. A duel costs O(n) of the challenger's
-    pulls.
+    The factor ``sqrt(log(1 + n))`` is unbounded, so the regret of RDS is a little more than logarithmic for light tails of
+    any scale. BDS has logarithmic regret with the best constant. A duel costs O(n) of the challenger's pulls.
 
     See Also
     --------
-    bandstrap.NPTS : the same weights as an index; prefer it where the largest reward is known and arms are few.
+    bandstrap.NPTS : the same weights as an index; prefer it if the largest reward is known and arms are few.
     bandstrap.SubsampleDuels : duels without a bonus, and cheaper.
 
     Examples

@@ -32,10 +32,10 @@ class ReBoot(EpochPolicy[Label]):
 
     .. math:: \theta = \bar y + \frac{1}{n+2} \sum_{i=1}^{n+2} w_i e_i, \qquad w_i \sim N(0, 1)
 
-    over the residuals ``y_i - ybar`` and two pseudo-residuals ``+- sqrt(n+2) r sigma``. The sum is normal, so that no
-    weight is drawn: :math:`\theta \sim N(\bar y, (\sum (y_i - \bar y)^2 + 2 (n+2) r^2 \hat\sigma^2)/(n+2)^2)`.
+    over the residuals ``y_i - ybar`` and two pseudo-residuals ``+- sqrt(n+2) r sigma``. The sum is normal, so no single
+    weights are drawn: :math:`\theta \sim N(\bar y, (\sum (y_i - \bar y)^2 + 2 (n+2) r^2 \hat\sigma^2)/(n+2)^2)`.
 
-    Assumes a noise scale, for its pseudo-residuals. Prefer :class:`bandstrap.GaussianTS` where that scale is known; it
+    Assumes a noise scale, for its pseudo-residuals. Prefer :class:`bandstrap.GaussianTS` if the scale is known; this policy
     is here for comparison.
 
     Parameters
@@ -43,8 +43,8 @@ class ReBoot(EpochPolicy[Label]):
     sigma
         Assumed noise scale.
     r
-        Size of the pseudo-residuals in noise scales. The authors advise 1.5 (default) or more; it explores far more than
-        Thompson sampling, whose spread it exceeds ``sqrt(1 + 2 r^2)`` times.
+        Size of the pseudo-residuals in noise scales. The authors advise 1.5 (default) or more. It explores far more than
+        Thompson sampling: the spread of its draws is ``sqrt(1 + 2 r^2)`` times as large.
     epochs, epoch_length, discount
         See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled

@@ -188,15 +188,14 @@ class RMMUCB(Policy[Label]):
     the means of these blocks.
 
     Assumes rewards that are symmetric about their means; of their tails, only that a moment of order above 1 is finite.
-    Prefer :class:`bandstrap.SignFlipUCB`, which costs far less, unless rewards are so heavy-tailed that means of blocks
-    are needed.
+    Prefer :class:`bandstrap.SignFlipUCB`, which costs far less, unless tails are so heavy that means of blocks are needed.
 
     Parameters
     ----------
     alpha
         Error probability of the bound in round ``t``: ``"1/(t+1)"`` (default, that of the other policies here),
-        ``"1/(t log^tau t)"``, which is the authors' for ``tau = 2``, ``"1/T^2"``, a number of at least 1e-7, or (online
-        only) a callable of ``t``.
+        ``"1/(t log^tau t)"`` (the authors' with ``tau = 2``), ``"1/T^2"``, a number of at least 1e-7, or (online only) a
+        callable of ``t``.
     tau
         Exponent of the second schedule. Levels below 1e-7 are played as 1e-7.
     horizon
@@ -209,12 +208,11 @@ class RMMUCB(Policy[Label]):
 
     Notes
     -----
-    After a given number of pulls of symmetric rewards, the bound falls short of the mean with a probability of exactly
-    ``1/(m + 1)`` if their distribution is continuous, and of at most that if it is not. It is the supremum of the means
-    that the paper's rank test accepts, its equation (18). Of an even number of blocks the median of the quotients is
-    therefore the upper one; lemma 2.5 has the lower one, and then the bound falls short too often. A decision in round
-    ``t`` costs ``O(t/alpha_t)``: with the authors' level a game of 2,000 rounds takes about fifty times as long as with
-    the default. Their theorem is for their level.
+    For symmetric rewards and a given number of pulls, the bound is below the mean with probability at most ``1/(m + 1)``,
+    exactly so for continuous distributions. It is the supremum of the means that the paper's rank test accepts, its
+    equation (18). For an even number of blocks, the median of the quotients is therefore the upper one. Lemma 2.5 uses the
+    lower one, with which the bound is below the mean too often. A decision in round ``t`` costs ``O(t/alpha_t)``: with the
+    authors' level, 2,000 rounds take about fifty times as long as with the default. Their theorem covers only their level.
 
     See Also
     --------

@@ -235,8 +235,8 @@ class RobustUCB(Policy[Label]):
 
     .. math:: \hat\mu + \text{deviation}, \qquad \delta = t^{-2}
 
-    Assumes a bound on a moment of the rewards, and nothing of their tails beyond it. Prefer it where the variance may
-    be infinite or rewards are contaminated.
+    Assumes a bound on a moment of the rewards, and nothing else about their tails. Prefer it if the variance may be
+    infinite or rewards are contaminated.
 
     Parameters
     ----------
@@ -265,10 +265,10 @@ class RobustUCB(Policy[Label]):
 
     Notes
     -----
-    Regret is logarithmic, with constants that make these bounds wide: at a few thousand rounds they pay only where the
-    variance is infinite or rewards are contaminated. The truncated mean depends on where 0 is. A decision costs O(1) with
-    the truncated mean, but O(t) now and then, when a reward is cut off; O(log t) with the median of means, but
-    ``O(log^3 t)`` when its blocks change; and O(t) with Catoni's estimator. All rewards are kept.
+    Regret is logarithmic, but large constants make these bounds wide. Within a few thousand rounds they help only if the
+    variance is infinite or rewards are contaminated. The truncated mean is not invariant to shifts of the rewards. A
+    decision costs O(1) with the truncated mean, but O(t) now and then, when a reward is cut off; O(log t) with the median
+    of means, but ``O(log^3 t)`` when its blocks change; and O(t) with Catoni's estimator. All rewards are kept.
 
     See Also
     --------

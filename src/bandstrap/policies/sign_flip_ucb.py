@@ -298,11 +298,11 @@ class SignFlipUCB(Policy[Label]):
 
     .. math:: U_\alpha(y) = \inf\{x : P_h(\text{mean of a random subset of } y > x) \le \alpha\}
 
-    Each reward is in the subset with probability 1/2, and the empty subset counts as infinity. For rewards that are
-    symmetric about their mean, whatever their scale and tails, the mean exceeds the bound with probability at most
-    :math:`\alpha`, at every sample size; how closely the index follows it is said below.
+    Each reward is in the subset with probability 1/2, and the empty subset counts as infinity. For rewards symmetric about
+    their mean, of any scale and tails, the mean exceeds the bound with probability at most :math:`\alpha`, at every sample
+    size. The Notes say how closely the index approximates the bound.
 
-    Assumes rewards that are symmetric about their means. Prefer it where a bound must hold and no scale is known.
+    Assumes rewards that are symmetric about their means. Prefer it if a bound must hold and no scale is known.
 
     Parameters
     ----------
@@ -319,19 +319,19 @@ class SignFlipUCB(Policy[Label]):
 
     Notes
     -----
-    The bound is infinite while :math:`2^{-n} > \alpha_t`: every arm is pulled about :math:`\log_2 t` times, whatever it
-    earns (unless ``sigma`` is given). It is the limit of :class:`bandstrap.MARS` for many subsets.
+    The bound is infinite while :math:`2^{-n} > \alpha_t`: every arm is pulled about :math:`\log_2 t` times, regardless of
+    its rewards (unless ``sigma`` is given). It is the limit of :class:`bandstrap.MARS` for many subsets.
 
-    State is constant in the horizon. The index is never below the bound where subsets are counted: up to 16 rewards, and up
-    to 48 of few values (any two, most three). There rewards on no lattice are rounded up to 14 bits of their range, and the
-    number of subsets down to 5 bits, which widens the bound by up to 1 %.
+    State is constant in the horizon. The index is never below the bound if subsets are enumerated: up to 16 rewards, and up
+    to 48 rewards of few values (any two values, most triples). Then rewards on no lattice are rounded up to 14 bits of
+    their range, and the number of subsets down to 5 bits. This widens the bound by up to 1 %.
 
-    Elsewhere it is an approximation: a saddlepoint one in the rewards up to 48, one from six power sums beyond, mostly
-    within 0.3 % of exact. It is widened by 0.5 %, and by half a jump of the sums where rewards have a common unit or crowd
-    near a few values. So fair coins and the three values -1, 0 and 1 are missed with probability at most :math:`\alpha`
-    from 1 to 200 rewards, by exact count, and no excess was seen in samples of rewards near two values; a tail like a
-    symmetric Weibull's with exponent 1/2 may be missed up to a tenth more often than :math:`\alpha` from 49 rewards on.
-    :func:`bandstrap.bounds.sign_flip` has no such reservations.
+    Otherwise the index is an approximation, mostly within 0.3 % of exact: a saddlepoint approximation up to 48 rewards, and
+    one from six power sums beyond. It is widened by 0.5 %, and by half a jump of the sums if rewards have a common unit or
+    cluster near a few values. By exact enumeration, the miss probability is at most :math:`\alpha` from 1 to 200 rewards
+    for fair coins and for the values -1, 0, 1. No excess was seen in samples of rewards near two values. With tails like a
+    symmetric Weibull's with exponent 1/2, it may exceed :math:`\alpha` by up to a tenth from 49 rewards on.
+    :func:`bandstrap.bounds.sign_flip` has no such limitations.
 
     With ``proved=True`` the index is
 
@@ -342,11 +342,11 @@ class SignFlipUCB(Policy[Label]):
     Let the best arm be symmetric, about its mean or, without one, a centre from which gaps count; let the other arms have
     variances, and each reward be learned before the next choice. Then expected regret is at most
     :func:`bandstrap.theory.sign_flip_regret_bound` at every horizon. Arms are independent of each other unless the level is
-    fixed. ``docs/sign-flip-theorem.md`` has the proof. The price: an arm is pulled at least :math:`2 L` times, 40 in 2000
-    rounds, in place of 11.
+    fixed. ``docs/sign-flip-theorem.md`` has the proof. The cost: an arm is pulled at least :math:`2 L` times, 40 in 2000
+    rounds, instead of 11.
 
-    Multiplying all rewards by a power of two, however small or large, changes no choice. Another positive factor, or a
-    shift, changes them by rounding only, which may break ties: arms with rewards of 0 and 1 often have equal indices.
+    Multiplying all rewards by a power of two, however small or large, changes no choice. Any other positive factor or shift
+    has an effect only by rounding, which may break ties. Arms with rewards of 0 and 1 often have equal indices.
 
     See Also
     --------

@@ -78,14 +78,14 @@ KERNEL = Kernel("sliding_window_ucb", learn=learn, score=score, prepare=prepare)
 
 
 class SlidingWindowUCB(Policy[Label]):
-    r"""SW-UCB: an upper confidence bound from the last rewards alone.
+    r"""SW-UCB: an upper confidence bound from the latest rewards only.
 
     .. math:: \bar y_\tau + 2 \hat\sigma \sqrt{\frac{\xi \log(\min(t, \tau))}{N_\tau}}
 
-    with mean and number of the arm's rewards among the last :math:`\tau` of all arms.
+    with the mean and number of the arm's rewards among the last :math:`\tau` rewards of all arms.
 
-    Assumes sub-Gaussian noise of a known scale, and means that change. Prefer it where they jump; where they stay, it never
-    stops exploring, and any other policy has less regret.
+    Assumes sub-Gaussian noise of a known scale, and means that change. Prefer it if means jump. If means are constant, it
+    never stops exploring, and any other policy has less regret.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class SlidingWindowUCB(Policy[Label]):
 
     See Also
     --------
-    bandstrap.DiscountedUCB : forgets little by little.
+    bandstrap.DiscountedUCB : forgets gradually.
 
     Examples
     --------

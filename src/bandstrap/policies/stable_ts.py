@@ -17,24 +17,24 @@ class StableTS(Policy[Label]):
 
     .. math:: \theta \sim N(\bar y, \gamma \hat\sigma^2 / n)
 
-    Assumes normal noise of a known scale. Prefer it where the means of all arms are to be reported with intervals when the
-    experiment ends: under :class:`bandstrap.GaussianTS` these are not normal.
+    Assumes normal noise of a known scale. Prefer it to report the means of all arms with intervals at the end of the
+    experiment: under :class:`bandstrap.GaussianTS` the means are not normal.
 
     Parameters
     ----------
     sigma
         Assumed noise scale.
     inflation
-        What the variance is multiplied by, the paper's ``gamma_T``. It is to grow with the number of rounds T, faster than
-        ``log log T`` and more slowly than ``sqrt(log T)``; the default, 2.5, is ``(log T)^0.4`` for 20,000 rounds. With 1
+        Factor of the variance, the paper's ``gamma_T``. It should grow with the number of rounds T, faster than
+        ``log log T`` and more slowly than ``sqrt(log T)``. The default, 2.5, is ``(log T)^0.4`` for 20,000 rounds. With 1
         this is :class:`bandstrap.GaussianTS`.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    The theorem of [1]_ is for two arms and normal rewards of variance 1: the pulls of an arm, over a number that is not
-    random, tend to 1. That of [2]_ is for any number of arms. The regret grows by about the factor of the inflation.
+    The theorem of [1]_ is for two arms and normal rewards of variance 1. The pulls of an arm, divided by a non-random
+    number, tend to 1. The theorem of [2]_ is for any number of arms. The regret grows by about the factor of the inflation.
 
     See Also
     --------

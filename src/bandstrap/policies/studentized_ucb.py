@@ -354,15 +354,15 @@ class StudentizedUCB(Policy[Label]):
     variance :math:`s^2 = S_2/(n - 1)`, 0 for one reward.
 
     - **Level**: :math:`e = n/(n + n_{\max})` of an arm beside the one pulled most, :math:`L = \log(1/e)`, and
-      :math:`z = \Phi^{-1}(1 - 0.9 e)`, rounded as Notes say. The arm pulled most sits at :math:`e = 1/2` and has almost no
-      bonus. With ``caution`` c, ``crowd`` r and K arms, :math:`e = \min(\frac12, \max(1, r K)/c \cdot n/(n + n_{\max}))`.
+      :math:`z = \Phi^{-1}(1 - 0.9 e)`, rounded as Notes say. The arm with the most pulls has level :math:`e = 1/2` and
+      almost no bonus. With ``caution`` c, ``crowd`` r and K arms,
+      :math:`e = \min(\frac12, \max(1, r K)/c \cdot n/(n + n_{\max}))`.
     - **Variance**: the first root is a quantile of Student's t with :math:`\nu = \max(n - 1 + d_0, \frac12)` degrees of
       freedom, approximately, times the standard error. The mean of the arms' variances is
-      :math:`\bar s^2 = \sum w s^2/\sum w`, with :math:`w = \min(n - 1, 20)`, over arms of two rewards or more. The arm
-      borrows as many degrees of freedom as their likeness is worth: :math:`d_0 = 2/h - 1`, between 0 and ``borrowed``,
-      with :math:`W = \sum w` and
-      :math:`h = \bigl(\sum w [(s^2/\bar s^2 - 1)^2 - (1 - \frac wW) \frac{2}{n - 1}] + 5\bigr)/(W - \sum w^2/W + 10)`,
-      and ``borrowed`` where :math:`h \le 0`.
+      :math:`\bar s^2 = \sum w s^2/\sum w`, with :math:`w = \min(n - 1, 20)`, over arms of two rewards or more. The more
+      similar the variances, the more degrees of freedom the arm borrows: :math:`d_0 = 2/h - 1`, between 0 and ``borrowed``,
+      with :math:`W = \sum w` and :math:`h = \bigl(\sum w [(s^2/\bar s^2 - 1)^2 - (1 - \frac wW) \frac{2}{n - 1}] +
+      5\bigr)/(W - \sum w^2/W + 10)`, and ``borrowed`` where :math:`h \le 0`.
     - **Skewness**: :math:`\kappa = \frac{S_3}{S_2} (1 - 2 S_6/S_3^2)_+`, of either sign, with each :math:`S_p` summed over
       all arms; 0 where :math:`S_3 = 0`. It corrects for skewness to second order once there is evidence:
       :math:`S_3^2/S_6` is a squared t-statistic of the third moment. The part of the standard deviation that is the arm's
@@ -374,8 +374,8 @@ class StudentizedUCB(Policy[Label]):
     Parameters
     ----------
     exploration
-        Every arm is pulled at least ``exploration * log(t)`` times. The default, 0.25, guards against an arm given up after
-        a few bad rewards; it asks for a third pull after 3,000 rounds.
+        Every arm is pulled at least ``exploration * log(t)`` times. The default, 0.25, keeps an arm from being given up
+        after a few bad rewards. It requires a third pull after 3,000 rounds.
     borrowed
         The most degrees of freedom taken from other arms, 50 by default. With 0 every arm is judged by its own variance
         alone, at the cost of more exploration while it has few rewards.
@@ -383,25 +383,25 @@ class StudentizedUCB(Policy[Label]):
         Strength of the skewness term. The default 1 is the second-order correction; with 0.5 exponential and lognormal
         rewards cost less on average, and more in the worst runs.
     caution
-        The level, up to 1/2, is divided by this number. The default 1 is for the mean of the regret; with 2 it is 1 to
-        8 % higher after 2000 rounds, and the worst runs mostly cost less.
+        The level, up to 1/2, is divided by this number. The default 1 favours the mean of the regret. With 2 the mean is 1
+        to 8 % higher after 2000 rounds, and the worst runs mostly cost less.
     crowd
-        With ``K`` arms the level is multiplied by ``max(1, crowd * K)``, and at most 1/2. The default 0 leaves it as it is;
-        0.2 explores fifty arms and more with a quarter less regret at first, and more disastrous runs later on.
+        With ``K`` arms the level is multiplied by ``max(1, crowd * K)``, and at most 1/2. The default 0 has no effect. With
+        fifty arms and more, 0.2 has a quarter less regret at first, but more disastrous runs later.
     proved
         Play the setting that a theorem covers, see Notes: ``borrowed`` and ``skew`` are 0. By default false: measured
-        regret is lower with them, unless variances are far apart.
+        regret is lower with ``borrowed`` and ``skew``, unless variances are far apart.
     consistent
         Pull every arm at least ``max(exploration, log(log(t))) * log(t)`` times, in the setting of ``proved``, which it
         implies. Pulls of worse arms are then of that order for all sub-Gaussian rewards, see Notes. By default false.
     randomized
-        For rewards that come late or in batches: in every round each arm has the level :math:`\max(e, U)`, with a uniform
-        :math:`U` of its own, in place of :math:`e`. Off by default, when the arm with the highest index gets all pulls
-        until the next reward comes.
+        For rewards that come late or in batches: in every round each arm has the level :math:`\max(e, U)` instead of
+        :math:`e`, with its own uniform :math:`U`. Off by default, when the arm with the highest index gets all pulls until
+        the next reward comes.
     hall
         Play the index of 0.9.0: 2/3 L in place of the factor of :math:`\kappa`, which is the larger of the arm's own and
-        that of all arms, if positive; and ``h`` without :math:`w/W` and :math:`\sum w^2/W`. Off by default, and
-        deprecated: it goes with the next minor release.
+        that of all arms, if positive; and ``h`` without :math:`w/W` and :math:`\sum w^2/W`. Off by default, and deprecated:
+        the next minor release removes it.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
@@ -413,17 +413,18 @@ class StudentizedUCB(Policy[Label]):
     ``sum_i gap_i max(exploration, 2/log(1 + gap_i^2/sigma_i^2))`` (for the latter, ``exploration`` from 0.08 to 2,
     ``caution`` of at least 1 and no ``crowd``), which no consistent policy can be below unless the maximum is
     ``exploration``. In the former, ``crowd`` counts as a ``caution`` divided by ``max(1, crowd * K)``. ``docs/theorem.md``
-    has the proof. For other rewards, such as 0 and 1, that setting may give the best arm up and regret it in almost every
+    has the proof. For other rewards, such as 0 and 1, that setting may give up the best arm and have regret in almost every
     round. Nothing is proved about the default, whose constants were chosen by experiment.
 
-    With ``consistent=True`` no best arm is given up. For sub-Gaussian rewards, whatever their scales, a worse arm is pulled
-    at most ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The
-    price is the best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both. The bound and the
-    limit above do not hold for it: at large gaps it pulls more often.
+    With ``consistent=True`` no best arm is given up. For sub-Gaussian rewards of any scales, a worse arm is pulled at most
+    ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The price is the
+    best constant for normal rewards, and measured regret: ``docs/theorem.md`` has both. The bound and the limit above do
+    not hold for it: at large gaps it pulls more often.
 
-    Randomized, an arm's index is its bound at a random level, as a draw of Thompson sampling is a quantile of the posterior
-    at one; but without skewness it is not above the index at level :math:`e` and, as :math:`z` is at least 0, not below
-    the mean. An arm that lacks pulls is forced on a round with probability :math:`e` only. Mean regret as ::
+    With ``randomized``, an arm's index is its bound at a random level. In the same way, a draw of Thompson sampling is a
+    posterior quantile at a random level. But without skewness it is at most the index at level :math:`e` and, because
+    :math:`z \ge 0`, at least the mean. An arm that lacks pulls is forced on a round with probability :math:`e` only. Mean
+    regret as ::
 
         bandstrap simulate --policy studentized_ucb --policy studentized_ucb:randomized=true --policy gaussian_ts \
             --policy gaussian_ts_unknown_variance --horizon 4000 --delay 200
@@ -443,10 +444,10 @@ class StudentizedUCB(Policy[Label]):
         \Bigr)
 
     is within 0.00045 of the quantile (Abramowitz and Stegun). While no arm has had two different rewards, the range of the
-    means stands for :math:`\bar s`; while all rewards are equal, 1 does, so that the arm pulled least is next, unless
+    means replaces :math:`\bar s`. While all rewards are equal, 1 replaces it; then the arm pulled least is next, unless
     ``borrowed`` is 0 or levels are drawn.
 
-    It takes constant memory, keeps no rewards, and draws no random numbers but for the order that breaks ties, and levels
+    It takes constant memory and keeps no rewards. It draws random numbers only for the tie-breaking order, and for levels
     if ``randomized``.
 
     Multiplying all rewards by a power of two, however small or large, changes no choice. Another positive factor, or a
@@ -544,7 +545,7 @@ class StudentizedUCB(Policy[Label]):
     def bounds(self) -> dict[Hashable, IndexBounds]:
         """Per arm: pulls, mean and index, the upper bound that the next choice compares; of costs the lower one.
 
-        The index is infinite for an arm that comes first, because it lacks pulls, and NaN for a retired one. Nothing
-        changes: if ``randomized``, levels are drawn from a copy of the policy's generator.
+        The index is infinite for an arm that lacks pulls, and so comes first, and NaN for a retired arm. Nothing changes:
+        if ``randomized``, levels are drawn from a copy of the policy's generator.
         """
         return self._index_bounds()

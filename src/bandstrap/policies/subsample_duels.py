@@ -124,36 +124,37 @@ class SubsampleDuels(Policy[Label]):
 
     .. math:: \bar y \ge \frac1n \sum_{i \in S} y_i^{\text{leader}}, \qquad |S| = n
 
-    with ``S`` chosen by the sampler; if no challenger is, the leader is. Winners of one round are pulled in random order.
+    with ``S`` chosen by the sampler. If no challenger is pulled, the leader is. Winners of one round are pulled in random
+    order.
 
-    Assumes arms whose noise is alike, and needs no parameters. Prefer it where noise is bounded and alike in all arms;
-    where variances differ some runs have near-linear regret.
+    Assumes that all arms have similar noise, and needs no parameters. Prefer it if noise is bounded and similar in all
+    arms; if variances differ, some runs have near-linear regret.
 
     Parameters
     ----------
     sampler
-        Which of the leader's rewards a challenger meets.
+        Rule for the leader's rewards with which a challenger is compared.
 
         ``"random-block"``
             ``n`` consecutive rewards from a random place (default, RB-SDA): O(1) per duel by running sums, and
             asymptotically optimal for Bernoulli, normal and Poisson rewards.
         ``"last-block"``
-            The last ``n`` (LB-SDA): O(1), and no randomness but the order of pulls.
+            The last ``n`` (LB-SDA): O(1), and random only in the order of pulls.
         ``"without-replacement"``
-            Any ``n``, each set as likely (WR-SDA, which with two arms is BESA): O(n).
+            A random set of ``n`` (WR-SDA, which is BESA with two arms): O(n).
     forced_exploration
-        Also pull arms with at most ``sqrt(log r)`` pulls in round ``r``. Theory asks for it beyond Bernoulli, normal and
-        Poisson rewards, for example with exponential ones. Off by default, as in the published experiments.
+        Also pull arms with at most ``sqrt(log r)`` pulls in round ``r``. Theory requires it for rewards other than
+        Bernoulli, normal and Poisson, for example exponential ones. Off by default, as in the published experiments.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    Multiplying all rewards by a power of two changes no choice. Another positive factor, or a shift, changes them by
-    rounding only, which may make equal means unequal.
+    Multiplying all rewards by a power of two changes no choice. Any other positive factor or shift has an effect only by
+    rounding, which may make equal means unequal.
 
-    A challenger with a mean equal to the leader's wins, as in the authors' code. The leader is the arm with most pulls;
-    among equals the larger mean, then the last leader, then the order drawn at the start decides.
+    A challenger with a mean equal to the leader's wins, as in the authors' code. The leader is the arm with most pulls.
+    Ties are broken by the larger mean, then by the last leader, then by an order drawn at the start.
 
     See Also
     --------

@@ -95,11 +95,12 @@ class TsallisINF(Policy[Label]):
     .. math:: P(\text{arm } k) = \frac{t}{(\hat L_k - x)^2}, \qquad x < \min_k \hat L_k
         \text{ such that they sum to } 1
 
-    with estimated losses :math:`\hat L`, to which a reward of an arm adds 1 less the reward, over the arm's probability.
+    with estimated losses :math:`\hat L`. A reward ``y`` of an arm adds ``(1 - y)`` divided by the arm's probability to its
+    loss.
 
-    Assumes rewards in [0, 1], and nothing else: somebody who knows the policy may choose them. Prefer it where rewards may
-    change in any way and it is enough to be nearly as good as the best fixed arm; where they are random, others have far
-    less regret.
+    Assumes rewards in [0, 1], and nothing else: even an adversary who knows the policy may choose them. Prefer it if
+    rewards may change in any way and the best fixed arm is the benchmark. For random rewards other policies have far less
+    regret.
 
     Parameters
     ----------
@@ -108,14 +109,14 @@ class TsallisINF(Policy[Label]):
 
     Notes
     -----
-    This is the policy of 1/2 with learning rates ``1/sqrt(t)``, and losses estimated by importance weighting; each arm is
-    pulled once first, which the paper does not ask for. A loss is divided by the probability of the arm when
-    :meth:`select` drew it last, among the arms that were available then; 1e-12 stands for what is less. A reward of an arm
-    that was never drawn is divided by the probability when it is learned, among all arms. So it is in live experiments,
-    which draw by themselves: there losses are overestimated beyond all bounds where a good arm is paused or retired.
+    This is the policy with exponent 1/2, learning rates ``1/sqrt(t)``, and losses estimated by importance weighting. Each
+    arm is pulled once first, which the paper does not require. A loss is divided by the arm's probability when
+    :meth:`select` last drew it, among the arms available then; smaller probabilities count as 1e-12. The loss of an arm
+    never drawn is divided by its probability among all arms at the time of learning. This also applies to live experiments,
+    which draw the arms themselves: there losses are overestimated without limit if a good arm is paused or retired.
 
-    A reward that comes late, or from elsewhere, was drawn with another probability: then the estimate is biased, and the
-    theorem does not hold. An arm that is added has lost nothing yet, and is pulled nearly alone until it has.
+    A late reward, or one from elsewhere, was drawn with another probability. Then the estimate is biased, and the theorem
+    does not hold. A new arm has no losses yet, and gets nearly all pulls until it has some.
 
     See Also
     --------

@@ -40,8 +40,7 @@ class UCB1(Policy[Label]):
 
     .. math:: \bar y + \hat\sigma \sqrt{2 \log(1/\alpha_t) / n}
 
-    Assumes sub-Gaussian noise of a known scale. Prefer it as a yardstick, and where a guarantee must be explained in
-    one line.
+    Assumes sub-Gaussian noise of a known scale. Prefer it as a benchmark, or if a guarantee must be explained in one line.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class UCB1(Policy[Label]):
 
     See Also
     --------
-    bandstrap.BootstrappedUCB : reads the width off the data; prefer it where ``sigma`` is a guess.
+    bandstrap.BootstrappedUCB : estimates the width from the data; prefer it if ``sigma`` is a guess.
 
     Examples
     --------

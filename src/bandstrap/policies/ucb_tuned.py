@@ -34,9 +34,9 @@ class UCBTuned(EpochPolicy[Label]):
 
     .. math:: \bar y + u \sqrt{\frac{\log t}{n} \min\left(\tfrac14,\; \frac{v}{u^2} + \sqrt{2 \log t / n}\right)}
 
-    with ``v`` the variance of the arm's rewards (divided by ``n``); no rewards in [0, u] have more than ``u^2/4``.
+    with ``v`` the variance of the arm's rewards (divided by ``n``), at most ``u^2/4`` for rewards in [0, u].
 
-    Assumes rewards in [0, u]. Prefer it for zeros and ones in short games, where no proof is asked for.
+    Assumes rewards in [0, u]. Prefer it for 0/1 rewards over short horizons, if no proof is needed.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class UCBV(EpochPolicy[Label]):
 
     with ``v`` the variance of the arm's rewards (divided by ``n``).
 
-    Assumes rewards in [0, u]. Prefer it where they vary little within a wide range and a proof is asked for.
+    Assumes rewards in [0, u]. Prefer it if rewards vary little within a wide range and a proof is needed.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class UCBV(EpochPolicy[Label]):
     zeta
         Factor of the logarithm: 1 (default) in practice; regret is proved to be logarithmic for more than 1, such as 1.2.
     c
-        Factor of the term with the range: 1 (default) in theory. A smaller one explores less, and at short horizons does
-        better.
+        Factor of the term with the range: 1 (default) in theory. A smaller factor explores less, and is better at short
+        horizons.
     epochs, epoch_length, discount
         See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
     arms, rng, direction, compiled

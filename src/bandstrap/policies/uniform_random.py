@@ -20,9 +20,9 @@ KERNEL = Kernel("uniform_random", learn=learn, choose=choose)
 
 
 class UniformRandom(Policy[Label]):
-    """Every arm with the same probability, whatever the rewards; each once first.
+    """Every arm with the same probability, regardless of the rewards; each once first.
 
-    Assumes nothing. Prefer it to collect data evenly, and as the least that others must beat.
+    Assumes nothing. Prefer it to collect data evenly, and as the lowest benchmark.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class UniformRandom(Policy[Label]):
 
     See Also
     --------
-    bandstrap.EpsilonGreedy : at random only now and then.
+    bandstrap.EpsilonGreedy : explores at random only occasionally.
 
     Examples
     --------

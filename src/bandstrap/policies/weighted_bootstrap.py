@@ -69,8 +69,8 @@ class WeightedBootstrap(Policy[Label]):
     with ``a`` pseudo-rewards 1 and ``b`` pseudo-rewards 0. On rewards 0 and 1 this is Thompson sampling with the prior
     Beta(a, b).
 
-    Assumes rewards in [0, 1], between the two pseudo-rewards. Prefer it for rewards between 0 and 1 in games short
-    enough to keep all of them.
+    Assumes rewards in [0, 1], between the two pseudo-rewards. Prefer it for rewards between 0 and 1, if the horizon is
+    short enough to keep all of them.
 
     Parameters
     ----------

@@ -50,15 +50,15 @@ class BootstrappedContextual:
     .. math:: f_k + \sqrt{\max\Bigl(u_k, \frac{s_k^2}{N_k + 2}\Bigr)\, \nu_k \bigl(e^{z_k^2/\nu_k} - 1\bigr)}, \qquad
               u_k = \frac1B \sum_b (f_{kb}(x) - f_k(x))^2
 
-    for the prediction :math:`f_k` of the arm's estimator, and those of ``B`` replicates, in which an observation has a
-    random weight that is drawn once and never changes. Where :class:`bandstrap.ShareUCB` has a leverage :math:`v_k`, this
-    has :math:`u_k/s_k^2`; the level, the variance :math:`s_k^2` and its degrees of freedom follow by the same formulas. No
-    arm is taken for better known than the mean of its :math:`N_k` rewards and 2 more would be: replicates of few rewards
-    hardly differ. An arm without rewards is taken for an average one. This is the paper's idea beyond linear models.
+    for the prediction :math:`f_k` of the arm's estimator, and those of ``B`` replicates. In a replicate an observation has
+    a random weight that never changes. Where :class:`bandstrap.ShareUCB` has a leverage :math:`v_k`, this has
+    :math:`u_k/s_k^2`; the level, the variance :math:`s_k^2` and its degrees of freedom follow by the same formulas.
+    Replicates of few rewards hardly differ, so the variance of an arm is at least that of a mean of :math:`N_k + 2`
+    rewards. An arm without rewards counts as an average one. This is the paper's idea beyond linear models.
 
-    Assumes that weights of mean and variance 1 move the estimator as far as noise does. Prefer it where means are not
-    linear and an estimator is at hand that suits them; with linear ones :class:`bandstrap.ContextualBootstrappedUCB` does
-    the same in a thousandth of the time.
+    Assumes that weights of mean and variance 1 move the estimator as far as noise does. Prefer it if means are not linear
+    and a suitable estimator is available. For linear means, :class:`bandstrap.ContextualBootstrappedUCB` does the same in a
+    thousandth of the time.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ class BootstrappedContextual:
     arms
         Labels of the arms, or their number. Without arms the object describes a policy to :func:`bandstrap.simulate`.
     contexts
-        What a context is made of: :class:`bandstrap.Contexts`, a table or JSON that it can be made from, or a number of
-        features; by default as many numbers as the first context has. Estimators are given the numbers as they are.
+        Form of a context: :class:`bandstrap.Contexts`, a table or JSON for it, or a number of features; default: the length
+        of the first context. Estimators get the numbers unchanged.
     replicates
-        :math:`B`. With 30 the spread is off by an eighth or so.
+        :math:`B`. With 30 the spread has an error of about an eighth.
     weights
-        ``"exponential"`` (default), for an estimator that takes ``sample_weight``; or ``"poisson"``: whole numbers, as
-        many copies of an observation as an estimator is given that takes none.
+        ``"exponential"`` (default), for an estimator that takes ``sample_weight``; or ``"poisson"``: whole numbers; an
+        estimator without ``sample_weight`` gets that many copies of an observation.
     refit
         ``"partial"`` (default): each reward is learned at once, by ``partial_fit``. ``"every=100"``: estimators are fitted
         anew when an arm has 1, 2, 4, 8, ... rewards, and then after every hundred; all are kept.
@@ -83,9 +83,9 @@ class BootstrappedContextual:
 
     Notes
     -----
-    It plays in this process and in simulations, in Python. It cannot be saved and ``live`` does not take it, because
-    estimators are stored by pickle alone, which runs code when it is read. An update that fails half-way is not taken back.
-    The weights of an observation follow from the policy's seed and the observation's number alone.
+    It plays in this process and in simulations, in Python. It cannot be saved or used in ``live``, because estimators can
+    be stored only by pickle, which runs code when it is read. An update that fails half-way is not undone. The weights of
+    an observation follow from the policy's seed and the observation's number alone.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class BootstrappedContextual:
             self.add_arm(label)
 
     def reset(self, n_arms: int, rng: np.random.Generator) -> None:
-        """Begin anew with numbered arms, as the simulator asks for."""
+        """A new start with numbered arms, for the simulator."""
         self.dimension = self._given
         self._begin(n_arms, rng)
 
@@ -210,7 +210,7 @@ class BootstrappedContextual:
     def indices(
         self, available: Sequence[Hashable] | None = None, *, context: Context | None = None
     ) -> dict[Hashable, float]:
-        """The index of each arm in a context, in the units of rewards turned so that larger is better."""
+        """The index of each arm in a context, in the units of rewards, with costs negated."""
         labels = self._among(available)
         seen = self._look(self._read(context, "select"), labels)
         noise, total = find_noise(seen), information(seen)
@@ -285,7 +285,7 @@ class BootstrappedContextual:
         if not self.arms:
             raise requirement("arms", type(self).__name__, f"given to call {method}()", "none")
         if context is None:
-            raise requirement("context", owner, "given: what is known when the decision is made", "none")
+            raise requirement("context", owner, "given: the features known when the decision is made", "none")
         if self.schema is not None:
             return self.schema.encode(context, "context", owner)
         if self.dimension is None and has_axes(context):

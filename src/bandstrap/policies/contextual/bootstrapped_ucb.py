@@ -57,16 +57,16 @@ class ContextualBootstrappedUCB(ContextualPolicy[Label]):
               V_k \delta_{kb} = \sum_i w_{ib} x_i \hat\epsilon_i + \bar s \sqrt P \eta_b
 
     A replicate has each innovation :math:`\hat\epsilon_i` with a random sign :math:`w_{ib}` that is drawn when the reward
-    is learned and never changes, and the penalty ``P`` with normal noise, without which an arm without rewards would have
-    no spread and be shut out. The level is that of :class:`bandstrap.ShareUCB`.
+    is learned and never changes. The penalty ``P`` has normal noise; otherwise an arm without rewards would have no spread
+    and never be pulled. The level is that of :class:`bandstrap.ShareUCB`.
 
-    Assumes nothing of noise, which may differ from context to context. Prefer it where it does; elsewhere the formula of
-    ShareUCB is as good, faster, and without chance.
+    Assumes nothing about noise, which may differ between contexts. Prefer it if noise does differ; otherwise the formula of
+    ShareUCB is equally good, faster, and deterministic.
 
     Parameters
     ----------
     replicates
-        :math:`B`. With 30 the spread is off by an eighth or so.
+        :math:`B`. With 30 the spread has an error of about an eighth.
     contexts, model, features, ridge, standardise
         See :class:`bandstrap.policies.contextual.ContextualPolicy`.
     arms, rng, direction, compiled

@@ -108,23 +108,23 @@ class ContextField(NamedTuple):
 
 
 class Contexts:
-    """Fields of a context by name, and the numbers that they become.
+    """Fields of a context by name, and their conversion to numbers.
 
     Parameters
     ----------
     fields
-        For each field its kind, or a table with ``kind`` and options. ``"number"``: standardised as rewards come in, or by
-        ``centre`` and ``scale``. ``"boolean"``. ``"category"``: a list of ``levels``, or ``bits``, with which any text is
-        hashed (BLAKE2b) into ``2^bits`` columns; ``unknown="other"`` gives levels that are not in the list a column of
-        their own, where ``"refuse"`` (default) refuses them. A list alone is a category of these levels. A field may be
-        left out, or be ``None``, with ``missing="allow"``: that has a column, and its numbers count as their means.
+        For each field its kind, or a table with ``kind`` and options. ``"number"``: standardised by the contexts learned so
+        far, or by ``centre`` and ``scale``. ``"boolean"``. ``"category"``: a list of ``levels``, or ``bits``, with which
+        any text is hashed (BLAKE2b) into ``2^bits`` columns; ``unknown="other"`` adds a column for unlisted levels;
+        ``"refuse"`` (default) refuses them. A list alone is a category of these levels. With ``missing="allow"`` a field
+        may be left out or be ``None``: an extra column marks this, and its numbers are replaced by their means.
     interactions
         Pairs of fields, or longer tuples, whose numbers are multiplied.
 
     Notes
     -----
-    Fields that are not declared are refused. A policy takes a number of features in place of such a declaration; then a
-    context is a sequence of numbers, of which NaN stands for one that is missing.
+    Fields that are not declared are refused. A policy also accepts a number of features instead of a declaration. Then a
+    context is a sequence of numbers, with NaN for missing ones.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class Contexts:
 
     @property
     def width(self) -> int:
-        """Number of numbers that a context becomes."""
+        """Length of the vector of a context."""
         return len(self.columns)
 
     @property
@@ -199,7 +199,7 @@ class Contexts:
 
     @classmethod
     def from_json(cls, text: str) -> Contexts:
-        """Read what :meth:`to_json` wrote, or a table of fields alone; TOML's tables are such mappings as they are."""
+        """Read the JSON of :meth:`to_json`, or a table of fields, such as a TOML table."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError):

@@ -50,33 +50,33 @@ class ContextualOnline(Online[Label], total=False):
 
 
 class ContextualPolicy(Policy[Label]):
-    r"""A policy of labelled arms that is shown a context with each decision.
+    r"""A policy of labelled arms that gets a context with each decision.
 
     Parameters
     ----------
     contexts
-        What a context is made of: :class:`bandstrap.Contexts`, a table or JSON that it can be made from, or the number of
-        features. Needed with ``arms``; in a simulation the environment knows it.
+        Form of a context: :class:`bandstrap.Contexts`, a table or JSON for it, or the number of features. Needed with
+        ``arms``; in a simulation the environment knows it.
     model
         ``"disjoint"`` (default): each arm has coefficients of its own. ``"shared"``: all arms have the same, for the
-        context and its products with the arm's ``features``. ``"hybrid"``: both; an arm's own coefficients are what it
-        differs by.
+        context and its products with the arm's ``features``. ``"hybrid"``: both; an arm's own coefficients are its
+        differences from the shared ones.
     features
-        Numbers known of each arm, in the order of arms, for ``"shared"`` and ``"hybrid"``; an arm of which none are known
-        cannot be added later.
+        Features of each arm, in the order of arms, for ``"shared"`` and ``"hybrid"``; no arm without features can be added
+        later.
     ridge
-        ``"shrunk"`` (default): penalty ``d/5`` for each of ``d`` coefficients and 2 for the intercept, of rewards less the
-        mean of all so far: an arm without rewards is taken for an average one. ``"textbook"``: penalty 1, shrunk to 0.
+        ``"shrunk"`` (default): penalty ``d/5`` for each of ``d`` coefficients and 2 for the intercept, after subtraction of
+        the mean of all rewards. So an arm without rewards counts as an average one. ``"textbook"``: penalty 1, shrunk to 0.
     standardise
-        Divide features, less their means, by their standard deviations (default). These are of the first contexts whose
-        rewards were learned, renewed after 2, 4, 8, ..., 128 of them. With false features count as they are.
+        Divide features, less their means, by their standard deviations (default). These are computed from the first learned
+        contexts, and updated after 2, 4, 8, ..., 128 of them. False: features are used unchanged.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    No arm is forced at the start, and equal scores are decided by an order that is drawn once. The reward of a decision is
-    learned with the context of that decision, however late it comes.
+    There are no forced pulls at the start, and ties are broken by an order that is drawn once. A reward is learned with the
+    context of its decision, even if it comes late.
     """
 
     plays: ClassVar[str] = "contexts"
@@ -116,7 +116,7 @@ class ContextualPolicy(Policy[Label]):
             rule = "left out unless the model is shared or hybrid" if self.features else "given with the shared model"
             raise requirement("features", owner, rule, "none" if self.features is None else brief(features))
         if online.get("arms") is not None and self.dimension is None:
-            raise requirement("contexts", owner, "given with arms: what a context is made of", "none")
+            raise requirement("contexts", owner, "given with arms: the form of a context", "none")
         super().__init__(**online)
         if self.arms:
             self._check_number_of_features(len(self.arms))
@@ -143,7 +143,7 @@ class ContextualPolicy(Policy[Label]):
     # -- the state -------------------------------------------------------------------------------------------------
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator, dimension: int | None = None) -> State:
-        """A new state for contexts of so many features, by default as many as were declared."""
+        """A new state for contexts with this number of features; default: the declared number."""
         d = 1 + (dimension or self.dimension or 1)
         if dimension is not None:  # a simulation's
             self._check_number_of_features(n_arms)
@@ -157,7 +157,7 @@ class ContextualPolicy(Policy[Label]):
         return 0 if self.model == "disjoint" else 1 + (len(self.features[0]) if self.features else 0)
 
     def make_state_for(self, d: int, n_arms: int, order: NDArray[np.int64], rng: np.random.Generator) -> State:
-        """State before the first reward for ``d`` coefficients; ``rng`` draws what replicates begin with."""
+        """State before the first reward for ``d`` coefficients; ``rng`` draws the initial replicates."""
         numbers = n_arms * d * d if self.model == "disjoint" else (n_arms + 4) * (2 * d * self._n_codes()) ** 2
         check_memory(2 * WORD * numbers, "contexts", type(self).__name__, d - 1)
         is_scaled = np.zeros(d)
@@ -205,7 +205,7 @@ class ContextualPolicy(Policy[Label]):
         available
             Labels of the arms to choose from, as in :meth:`bandstrap.Policy.select`.
         context
-            What is known when the decision is made, as ``contexts`` declares it.
+            Context of the decision, as declared by ``contexts``.
         """
         self._need_arms("select")
         numbers = self.read_context(context, "select")
@@ -227,9 +227,9 @@ class ContextualPolicy(Policy[Label]):
         Parameters
         ----------
         draws, available, rng
-            See :meth:`bandstrap.Policy.weights`; every contextual policy has a formula, so that nothing is drawn.
+            See :meth:`bandstrap.Policy.weights`; every contextual policy has a formula, so there are no random draws.
         context
-            What is known when the decision is made.
+            Context of the decision.
         """
         self._need_arms("weights")
         numbers = self.read_context(context, "weights")
@@ -246,7 +246,7 @@ class ContextualPolicy(Policy[Label]):
         *,
         context: Context | Sequence[Context] | None = None,
     ) -> None:
-        """Take in the reward of an arm in a context, or equally long sequences of the three; all of them or none."""
+        """Learn the reward of an arm in a context, or sequences of the three of equal length; all of them or none."""
         self._need_arms("update")
         if has_axes(reward):
             rule = "a sequence with a context for each reward"
@@ -269,9 +269,9 @@ class ContextualPolicy(Policy[Label]):
                 self._rows = self._rows_of(self._state)
 
     def add_arm(self, label: Any) -> None:
-        """Have one more arm, about which nothing is known but what all arms share; see :meth:`bandstrap.Policy.add_arm`."""
+        """Add an arm, known only by the coefficients that all arms share; see :meth:`bandstrap.Policy.add_arm`."""
         if self.features is not None:
-            rule = "left out where arms are to be added, of which no features are known"
+            rule = "left out if arms without features are added later"
             raise requirement("features", type(self).__name__, rule, f"{len(self.features)} rows")
         super().add_arm(label)
 
@@ -310,7 +310,7 @@ class ContextualPolicy(Policy[Label]):
             return dict(zip(self.arms, values, strict=True))
 
     def indices(self, params: Any, state: Any, round_: int, rng: np.random.Generator) -> Sequence[float] | None:
-        """The index of each arm in the context of the state; ``None`` where arms are drawn."""
+        """The index of each arm in the context of the state; ``None`` if arms are drawn."""
         if self.is_random or self.kernel.prepare is None:
             return None
         self.kernel.prepare(params, state, round_)
@@ -322,7 +322,7 @@ class ContextualPolicy(Policy[Label]):
         state.context[:] = numbers
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> Sequence[float] | None:
-        """Certainty for the arm with the highest score, where scores are not drawn."""
+        """Probability 1 for the arm with the highest score, if scores are not drawn."""
         if self.is_random or self.kernel.prepare is None:
             return None
         self.kernel.prepare(params, state, round_)

@@ -44,8 +44,8 @@ KERNEL = Kernel("contextual_epsilon_greedy", learn=learn, choose=choose)
 class ContextualGreedy(ContextualPolicy[Label]):
     r"""The arm with the highest prediction in the context.
 
-    Assumes that contexts vary enough to explore by themselves. Prefer it as the baseline that any other policy must beat:
-    where contexts are rich it often does not lose, and where one of them is rare it may fail entirely.
+    Assumes that contexts vary enough to explore by themselves. Prefer it as a baseline for other policies. If contexts are
+    rich it is often competitive, but with a rare important context it may fail entirely.
 
     Parameters
     ----------
@@ -56,11 +56,11 @@ class ContextualGreedy(ContextualPolicy[Label]):
 
     Notes
     -----
-    While all rewards are the same, the arm is taken about which least is known in the context.
+    While all rewards are equal, it takes the arm with the least information in the context.
 
     See Also
     --------
-    bandstrap.ShareUCB : explores where little is known.
+    bandstrap.ShareUCB : explores arms with little information.
 
     Examples
     --------
@@ -87,10 +87,10 @@ class ContextualGreedy(ContextualPolicy[Label]):
 
 
 class ContextualEpsilonGreedy(ContextualPolicy[Label]):
-    r"""The arm with the highest prediction in the context, but any arm with a small probability.
+    r"""The arm with the highest prediction in the context, or with a small probability any arm.
 
-    Assumes nothing. Prefer it where a policy must be explained in one sentence, or where the log must have a known share
-    of decisions made at random.
+    Assumes nothing. Prefer it if a policy must be explained in one sentence, or if the log needs a known share of random
+    decisions.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class ContextualEpsilonGreedy(ContextualPolicy[Label]):
 
     Notes
     -----
-    While all rewards are the same, the leader is the arm about which least is known in the context.
+    While all rewards are equal, the leader is the arm with the least information in the context.
 
     Examples
     --------

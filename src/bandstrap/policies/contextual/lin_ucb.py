@@ -36,8 +36,7 @@ class ContextualLinUCB(ContextualPolicy[Label]):
 
     for the prediction :math:`f_k` in the context and its leverage :math:`v_k`.
 
-    Assumes a linear mean, and a ``width`` that suits the scale of rewards: if these are ten times smaller, it should
-    be too. Prefer it where that is known.
+    Assumes a linear mean, and a ``width`` in proportion to the scale of rewards. Prefer it if the scale is known.
 
     Parameters
     ----------
@@ -50,8 +49,7 @@ class ContextualLinUCB(ContextualPolicy[Label]):
 
     See Also
     --------
-    bandstrap.ShareUCB : needs no width.
-    bandstrap.LinUCB : for actions that are known by their features.
+    bandstrap.ShareUCB : needs no width. bandstrap.LinUCB : for actions described by their features.
 
     Examples
     --------

@@ -46,10 +46,10 @@ class ContextualLinearTS(ContextualPolicy[Label]):
 
     .. math:: \tilde f_k \sim N(f_k, \sigma^2 v_k)
 
-    The distribution of a linear function of normal coefficients is normal, so that one number is drawn for each arm
-    instead of ``d``. Draws of arms are independent, also where the model shares coefficients.
+    A linear function of normal coefficients is normal, so one number is drawn per arm instead of ``d``. Draws of arms are
+    independent, even if the model shares coefficients.
 
-    Assumes a linear mean and a known noise scale. Prefer it where rewards come in large batches.
+    Assumes a linear mean and a known noise scale. Prefer it if rewards come in large batches.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class ContextualLinearTS(ContextualPolicy[Label]):
 
     See Also
     --------
-    bandstrap.LinearTS : for actions that are known by their features.
+    bandstrap.LinearTS : for actions described by their features.
 
     Examples
     --------

@@ -48,15 +48,15 @@ KERNEL = Kernel("contextual_oful", learn=learn, prepare=prepare, score=score)
 
 
 class ContextualOFUL(ContextualPolicy[Label]):
-    r"""OFUL with labelled arms: LinUCB with the width that a theorem asks for.
+    r"""OFUL with labelled arms: LinUCB with the width required by a theorem.
 
     .. math:: f_k + \Bigl(S + \sigma\sqrt{\log\tfrac{\det V_k}{\det P} + 2\log\tfrac1\delta}\Bigr) \sqrt{v_k}
 
-    for the penalty :math:`P` and :math:`V_k`, which is that of arm ``k`` with its contexts.
+    for the penalty :math:`P` and :math:`V_k`, the penalty plus the sum over contexts of arm ``k``.
 
     Assumes that means are linear, noise ``sigma``-sub-Gaussian, and coefficients no longer than ``theta_bound`` in the norm
-    of the penalty. Prefer it where a guarantee matters more than loss: the width is several times too large in practice.
-    The guarantee is for given scales and ``ridge="textbook"``, not for coefficients that shrink to a mean of rewards.
+    of the penalty. Prefer it if a guarantee matters more than regret: the width is several times too large in practice. The
+    guarantee requires given scales and ``ridge="textbook"``; it does not cover shrinkage to a mean of rewards.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class ContextualOFUL(ContextualPolicy[Label]):
     theta_bound
         :math:`S`, the length of the coefficients in the norm of the penalty.
     delta
-        Probability that the ellipsoid of an arm ever misses its coefficients; with ``K`` arms some ellipsoid does with a
-        probability of up to ``K delta``.
+        Probability that the ellipsoid of an arm ever misses its coefficients; with ``K`` arms the probability for any of
+        them is up to ``K delta``.
     contexts, model, features, ridge, standardise
         See :class:`bandstrap.policies.contextual.ContextualPolicy`.
     arms, rng, direction, compiled
@@ -74,7 +74,7 @@ class ContextualOFUL(ContextualPolicy[Label]):
 
     See Also
     --------
-    bandstrap.OFUL : for actions that are known by their features.
+    bandstrap.OFUL : for actions described by their features.
 
     Examples
     --------

@@ -63,21 +63,21 @@ KERNEL = Kernel("rand_ucb", learn=learn, choose=choose)
 
 
 class RandUCB(ContextualPolicy[Label]):
-    r"""LinUCB with a width that is drawn anew for each decision, the same for all arms.
+    r"""LinUCB with a random width for each decision, the same for all arms.
 
     .. math:: f_k + Z \sqrt{v_k}, \qquad Z \in \{0, \ldots, c\}
 
     with a half-normal distribution of standard deviation ``c/8`` on a grid, and probability ``1e-7`` for ``c`` itself.
 
-    Assumes a linear mean, and a ``width`` that suits the scale of rewards, but less so than LinUCB. Prefer it where the
-    width that theory asks for explores too much.
+    Assumes a linear mean; the ``width`` should match the scale of rewards, but matters less than in LinUCB. Prefer it if
+    the theoretical width explores too much.
 
     Parameters
     ----------
     width
         :math:`c`, the largest width.
     points
-        How many widths there are.
+        Number of widths.
     contexts, model, features, ridge, standardise
         See :class:`bandstrap.policies.contextual.ContextualPolicy`.
     arms, rng, direction, compiled

@@ -107,17 +107,18 @@ class ShareUCB(ContextualPolicy[Label]):
               e_k = \min\Bigl(\tfrac12, \max(4, K-1) \frac{1/v_k}{\sum_j 1/v_j}\Bigr)
 
     for the prediction :math:`f_k`, its leverage :math:`v_k`, the variance :math:`s_k^2` of the arm's innovations, shrunk to
-    that of all arms, and :math:`\nu_k` degrees of freedom: the arm's rewards and those that the shrinkage counts for. One
-    that holds much of what is known here is judged by little more than its prediction, one about which little is known gets
-    a bound that is seldom exceeded. The root is Student's quantile to second order, and can be inverted.
+    that of all arms, and :math:`\nu_k` degrees of freedom. These are the number of the arm's rewards plus the weight of the
+    shrinkage. An arm with much of the information in this context is judged almost by its prediction alone. An arm with
+    little information gets a bound that is rarely exceeded. The root is Student's quantile to second order, and can be
+    inverted.
 
-    Assumes nothing of the size of rewards: multiplied or shifted ones lead to the same choices. Prefer it to begin with. It
-    loses to a tuned width where contexts carry nothing, or where there are very many arms.
+    Assumes nothing about the scale of rewards: multiplying or shifting them leads to the same choices. Prefer it to begin
+    with. It loses to a tuned width if contexts carry no information, or if there are very many arms.
 
     Parameters
     ----------
     randomized
-        Draw each level, :math:`\max(e_k, U_k/2)` with a uniform :math:`U_k`. By default choices are certain.
+        Draw each level, :math:`\max(e_k, U_k/2)` with a uniform :math:`U_k`. By default choices are deterministic.
     contexts, model, features, ridge, standardise
         See :class:`bandstrap.policies.contextual.ContextualPolicy`.
     arms, rng, direction, compiled
@@ -125,7 +126,7 @@ class ShareUCB(ContextualPolicy[Label]):
 
     See Also
     --------
-    bandstrap.ContextualLinUCB : the same predictions, with a width that is given.
+    bandstrap.ContextualLinUCB : the same predictions, with a given width.
 
     Examples
     --------
@@ -152,7 +153,7 @@ class ShareUCB(ContextualPolicy[Label]):
         return Params(self.randomized)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> list[float] | Any:
-        """Certainty for the highest index; of drawn levels an integral over their distributions."""
+        """Probability 1 for the highest index; for drawn levels, an integral over their distributions."""
         if not self.randomized:
             return super().exact_weights(params, state, round_)
         look_at_all(state)

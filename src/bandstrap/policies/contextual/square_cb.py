@@ -45,14 +45,14 @@ KERNEL = Kernel("square_cb", learn=learn, choose=choose)
 
 
 class SquareCB(ContextualPolicy[Label]):
-    r"""Inverse gap weighting: an arm's probability falls with how far its prediction is behind the best.
+    r"""Inverse gap weighting: an arm's probability decreases with the distance of its prediction from the best.
 
     .. math:: p_k = \frac{1}{K + \gamma_t (f_* - f_k)}, \qquad \gamma_t = c\, t^{\rho},
 
-    and what is left of 1 for the leader.
+    and the rest for the leader.
 
-    Assumes that the regression is right, and a ``scale`` that suits that of rewards. Prefer it where a log with positive
-    probabilities is wanted: none is below ``1/(K + c t^rho range)``.
+    Assumes that the regression is right, and a ``scale`` that matches that of rewards. Prefer it if a log with positive
+    probabilities is needed: none is below ``1/(K + c t^rho range)``.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class SquareCB(ContextualPolicy[Label]):
 
     Notes
     -----
-    While all rewards are the same, so are predictions, and leverages stand for them: an arm is then the less probable the
-    more is known of it in the context.
+    While all rewards are equal, predictions are equal too, and leverages replace them: then arms with more information in
+    the context are less probable.
 
     Examples
     --------

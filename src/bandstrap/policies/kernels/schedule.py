@@ -53,7 +53,7 @@ def make_schedule(alpha: object, tau: float, horizon: int | None, owner: str) ->
     if isinstance(alpha, str) and alpha in RULES:
         if RULES[alpha] == FIXED:
             if rounds is None:
-                rule = "given for alpha='1/T^2'; simulate() fills it in, online it must be said"
+                rule = "given for alpha='1/T^2' online; simulate() fills it in"
                 raise requirement("horizon", owner, rule, "None")
             return Schedule(FIXED, 1.0 / max(rounds, 2) ** 2)
         return Schedule(RULES[alpha], float(tau))

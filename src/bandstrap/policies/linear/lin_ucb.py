@@ -50,15 +50,14 @@ class LinUCB(LinearPolicy):
 
     .. math:: \arg\max_x\; x^\top\hat\theta_t + a \|x\|_{\bar V_t^{-1}}, \qquad a = 1 + \sqrt{\log(2/\delta)/2}
 
-    Assumes that means are linear in the features, and rewards of about 1 in size. Prefer it as the simplest of its
-    kind.
+    Assumes that means are linear in the features, and rewards of about 1 in size. Prefer it as the simplest linear policy.
 
     Parameters
     ----------
     delta
         Error probability; the default gives :math:`a = 2.22`.
     width
-        :math:`a` itself, in place of the one from ``delta``.
+        :math:`a` itself, instead of the value from ``delta``.
     ridge
         :math:`\lambda`, the penalty of the estimate; 1 in the original.
     dimension, rng, direction, compiled

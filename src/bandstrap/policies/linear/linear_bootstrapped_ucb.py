@@ -238,8 +238,8 @@ class LinearBootstrappedUCB(OFUL):
     the :math:`n = t - 1` observations and :math:`V_b` its own :math:`\bar V`; :math:`\beta_t` is the radius of
     :class:`bandstrap.OFUL`.
 
-    Assumes that means are linear in the features; ``sigma`` and ``theta_bound`` enter through a share that vanishes.
-    Prefer it where there is no prior.
+    Assumes that means are linear in the features; ``sigma`` and ``theta_bound`` enter through a share that vanishes. Prefer
+    it if there is no prior.
 
     Parameters
     ----------
@@ -248,10 +248,10 @@ class LinearBootstrappedUCB(OFUL):
         ``"streaming"``: an observation enters each replicate once, with a Poisson weight, and never again; ``O(B d^2)`` per
         round, whatever ``t``.
     weights
-        Bootstrap weights: ``"efron"`` (default) is the paper's, draws with replacement (Poisson weights where they are
-        kept). With ``"rademacher"``, ``"exponential"`` and ``"mammen"`` an observation counts ``1 + w`` times in a
-        replicate, see ``bandstrap.policies.linear.multiplied``; ``"resampled"`` then draws a weight for each
-        observation and replicate in every round, and takes several times as long.
+        Bootstrap weights: ``"efron"`` (default), as in the paper, draws with replacement (Poisson weights for
+        ``"streaming"``). With ``"rademacher"``, ``"exponential"`` and ``"mammen"`` an observation counts ``1 + w`` times in
+        a replicate, see ``bandstrap.policies.linear.multiplied``. Then ``"resampled"`` draws a weight for each observation
+        and replicate in every round, and takes several times as long.
     n_resamples
         :math:`B`, the paper's value by default. Below :math:`\alpha_t = 1/B` the quantile is the largest replicate.
     radius, sigma, ridge, theta_bound
@@ -265,8 +265,8 @@ class LinearBootstrappedUCB(OFUL):
 
     Notes
     -----
-    The paper leaves :math:`\alpha`, :math:`n`, :math:`B`, :math:`\lambda` and :math:`S` of its experiment open. Its curves
-    are those of ``radius="theorem"``, ``ridge=0.1``, ``theta_bound=(10 * d) ** 0.5`` and ``random_rounds=d``.
+    The paper does not state :math:`\alpha`, :math:`n`, :math:`B`, :math:`\lambda` and :math:`S` of its experiment. Its
+    curves match ``radius="theorem"``, ``ridge=0.1``, ``theta_bound=(10 * d) ** 0.5`` and ``random_rounds=d``.
 
     See Also
     --------
@@ -328,7 +328,7 @@ class LinearBootstrappedUCB(OFUL):
         check_memory(WORD * numbers * self.n_resamples, "n_resamples", type(self).__name__, self.n_resamples)
 
     def make_params(self, horizon: int | None) -> Any:
-        """Numbers for the kernel, with the distribution of weights other than those of draws with replacement."""
+        """Parameters of the kernel, with the distribution of weights unless they are draws with replacement."""
         params = super().make_params(horizon)
         if self.multipliers == "efron":
             return params
@@ -337,7 +337,7 @@ class LinearBootstrappedUCB(OFUL):
     def make_state(
         self, dimension: int, capacity: int, rng: np.random.Generator
     ) -> LinearStreamingState | ResampledState | MultipliedState:
-        """State before the first reward: an empty ridge regression, and its replicates or what they are drawn from."""
+        """State before the first reward: an empty ridge regression, and its replicates or the data to draw them from."""
         regression = start_regression(dimension, self.ridge)
         if self.quantile == "streaming":
             return LinearStreamingState(regression, start_factors(dimension, self.n_resamples, self.ridge))
@@ -348,7 +348,7 @@ class LinearBootstrappedUCB(OFUL):
         return ResampledState(regression, known, observed, start_generators(self.n_resamples, rng))
 
     def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
-        """The state, with the generators of replicates begun anew."""
+        """The state, with the generators of replicates restarted."""
         return (
             state._replace(generators=start_generators(self.n_resamples, rng))
             if self.quantile == "resampled" and self.multipliers == "efron"
@@ -356,7 +356,7 @@ class LinearBootstrappedUCB(OFUL):
         )
 
     def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
-        """``(q + beta/sqrt(n)) |x|`` of each action, by the replicates that were kept; fresh ones are drawn at random."""
+        """``(q + beta/sqrt(n)) |x|`` of each action, from the stored replicates; fresh ones are drawn at random."""
         if self.quantile == "resampled":
             return None
         regression = state.regression

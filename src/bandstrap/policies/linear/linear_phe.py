@@ -73,13 +73,13 @@ KERNEL = Kernel("linear_phe", learn=learn, choose=choose)
 
 
 class LinearPHE(LinearPolicy):
-    r"""Perturbed-history exploration: the best action by ridge regression on rewards and ``a`` pseudo-rewards for each.
+    r"""Perturbed-history exploration: the best action by ridge regression on rewards and ``a`` pseudo-rewards per reward.
 
     .. math:: \tilde\theta = \frac{1}{a+1} \bar V_t^{-1} \sum_s x_s \Bigl(y_s + \sum_{j \le a} Z_{js}\Bigr), \qquad
               Z_{js} \in \{\text{lower}, \text{upper}\} \text{ with probability } 1/2
 
-    Assumes that means are linear in the features, and rewards in [lower, upper]. Prefer it where a random policy is
-    wanted and a range is known.
+    Assumes that means are linear in the features, and rewards in [lower, upper]. Prefer it if a random policy is wanted and
+    the range of rewards is known.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class LinearPHE(LinearPolicy):
     ridge
         :math:`\lambda`, the penalty of the estimate.
     lower, upper
-        The range of rewards, whose ends the pseudo-rewards take.
+        The range of rewards; pseudo-rewards lie at its ends.
     check_range
         Refuse rewards outside the range (default).
     dimension, rng, direction, compiled
@@ -97,8 +97,8 @@ class LinearPHE(LinearPolicy):
 
     Notes
     -----
-    The pseudo-rewards are drawn anew each round; those of one action add up to one binomial draw, so a decision costs a
-    draw for each different action observed so far.
+    The pseudo-rewards are drawn anew each round. Their sum per action is one binomial draw, so a decision costs one draw
+    per different action observed so far.
 
     Examples
     --------

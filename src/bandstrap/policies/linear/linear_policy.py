@@ -43,27 +43,27 @@ class LinearOnline(TypedDict, total=False):
 
 
 class LinearPolicy(LivePolicy):
-    """A policy for linear bandits: selects one of the actions on offer, which are given by their features.
+    """A policy for linear bandits: selects one of several actions, each given by its features.
 
     Parameters
     ----------
     dimension
-        Number of features; without it, that of the first actions or observations seen.
+        Number of features; default: that of the first actions or observations.
     rng
         Generator, seed or ``SeedSequence`` of the policy's own randomness.
     direction
         ``"max"`` (default) or ``"min"`` for rewards that are costs.
     compiled
-        Whether ``select`` and ``update`` run as machine code, with the same choices to the last bit; off by default, see
+        Run ``select`` and ``update`` as machine code, with exactly the same choices; off by default, see
         :class:`bandstrap.Policy`.
 
     Notes
     -----
-    Actions may change from round to round, in number and in features. Rewards may come late and in any order. Equal
-    scores are decided in favour of the action that comes first.
+    Actions may change from round to round, in number and in features. Rewards may come late and in any order. Ties go to
+    the action that comes first.
 
-    An update happens as a whole or not at all, and threads may share a policy, as is said of :class:`bandstrap.Policy`;
-    after a fork, each process needs a generator of its own.
+    An update happens completely or not at all, and threads may share a policy, as described for :class:`bandstrap.Policy`.
+    After a fork, each process needs its own generator.
     """
 
     plays: ClassVar[str] = "actions"
@@ -101,7 +101,7 @@ class LinearPolicy(LivePolicy):
             self._machine.hold(self.kernel, self.make_params(None), state, nobody)
 
     def make_state(self, dimension: int, capacity: int, rng: np.random.Generator) -> StateTuple:
-        """State before the first reward; ``capacity`` rewards must fit where the policy keeps them."""
+        """State before the first reward, with room for ``capacity`` rewards if the policy keeps them."""
         raise NotImplementedError
 
     def estimates(self, state: Any, actions: Floats) -> Floats | None:
@@ -109,15 +109,15 @@ class LinearPolicy(LivePolicy):
         return predictions(np.asarray(state.regression.theta), actions) if hasattr(state, "regression") else None
 
     def widths(self, params: Any, state: Any, actions: Floats, round_: int) -> Floats | None:
-        """Distance from the estimate of each action to the bound that choices compare; ``None`` without such bounds."""
+        """Distance from the estimate of each action to its bound; ``None`` if the policy compares no bounds."""
         return None
 
     def reseeded(self, state: Any, rng: np.random.Generator) -> Any:
-        """The state with its own random generators, if it has any, started anew."""
+        """The state with its own random generators, if any, restarted."""
         return state
 
     def check_size(self, size: int) -> None:
-        """Refuse more features than memory can hold a matrix for."""
+        """Refuse a number of features whose matrix exceeds memory."""
         check_memory(2 * WORD * size**2, "dimension", type(self).__name__, size)
 
     def start(self, dimension: int, capacity: int, rng: np.random.Generator) -> StateTuple:
@@ -143,10 +143,10 @@ class LinearPolicy(LivePolicy):
         actions
             Features of the actions, one action per row.
         draws
-            Choices to make where the policy draws random numbers for them: the probabilities are then shares of these, with
-            a standard error of at most ``0.5/sqrt(draws)``. They are exact where it does not.
+            Number of simulated choices, if the policy draws random numbers. The probabilities are then relative
+            frequencies, with a standard error of at most ``0.5/sqrt(draws)``. Otherwise they are exact.
         rng
-            What those choices are drawn from: a generator or a seed; by default a copy of the policy's generator.
+            Generator or seed of the simulated choices; by default a copy of the policy's generator.
 
         Examples
         --------
@@ -188,9 +188,9 @@ class LinearPolicy(LivePolicy):
         Returns
         -------
         list
-            A row for each action, with ``action``, ``estimate`` and ``index``; printed, a table. The index is the bound
-            that the next choice compares, from above, or from below if rewards are costs, as the table's ``index_is``
-            says. It is ``None`` where actions are drawn at random.
+            A row for each action, with ``action``, ``estimate`` and ``index``; prints as a table. The index is the bound
+            that the next choice compares: an upper bound, or a lower one if rewards are costs, see the table's
+            ``index_is``. It is ``None`` if actions are drawn at random.
 
         Examples
         --------
@@ -232,14 +232,14 @@ class LinearPolicy(LivePolicy):
             raise refusal(self, error, (at[ARM], round_), range(len(actions))) from error
 
     def update(self, action: ArrayLike, reward: Rewards) -> None:
-        """Take in the reward of an action given by its features, or of several, one per row; all of them or none."""
+        """Learn the reward of an action given by its features, or of several, one per row; all of them or none."""
         several: Collection[object] = reward if has_axes(reward) else [reward]
         many = several is reward
         rows = self._features(action, "action", "update", 2 if many else 1)
         rewards = [self.check_reward(r) for r in several]
         rows = rows if many else rows[None]
         if len(rows) != len(rewards):
-            rule = "as long as 'action' when both are sequences"
+            rule = "of the same length as 'action' when both are sequences"
             raise requirement("reward", self._owner("update"), rule, f"{len(rewards)} rewards for {len(rows)} actions")
         with self._lock:
             self._settle()

@@ -58,8 +58,8 @@ class LinearReBoot(LinearPolicy):
     .. math:: \tilde\mu_x \sim N\Bigl(x^\top\hat\theta_t,\; \omega^2\, \frac{\mathrm{RSS}_x}{n_x^2}\Bigr), \qquad
               \mathrm{RSS}_x = \sum_{s : x_s = x} (y_s - x^\top\hat\theta_t)^2
 
-    Assumes that means are linear in the features, and a set of actions that stays the same. Prefer it where noise
-    differs from action to action. Do not use it where actions are new each round: its regret is that of a random choice.
+    Assumes that means are linear in the features, and a set of actions that stays the same. Prefer it if noise differs
+    between actions. Do not use it if actions are new each round: its regret is then that of random choices.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ class LinearReBoot(LinearPolicy):
 
     Notes
     -----
-    Every action is taken once first, and actions are told apart by their features. Where all are new each round, this
-    policy never uses what it has learned; :func:`bandstrap.simulate` warns of that with an ``AssumptionWarning``.
+    Every action is taken once first, and actions are identified by their features. If all actions are new each round, the
+    policy never uses its data; :func:`bandstrap.simulate` then gives an ``AssumptionWarning``.
 
     Examples
     --------

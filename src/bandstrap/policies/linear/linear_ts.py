@@ -82,13 +82,13 @@ class LinearTS(LinearPolicy):
 
     .. math:: \tilde\theta \sim N(\hat\theta_t,\; v^2 \bar V_t^{-1}), \qquad \arg\max_x x^\top\tilde\theta
 
-    Assumes that means are linear in the features, and normal noise of scale ``sigma``. Prefer it where there is a prior
-    (``prior_scale``), and where rewards come late.
+    Assumes that means are linear in the features, and normal noise of scale ``sigma``. Prefer it if there is a prior
+    (``prior_scale``), or if rewards come late.
 
     Parameters
     ----------
     inflation
-        How wide to draw: ``"none"`` (default), :math:`v = \hat\sigma`, the posterior itself; ``"paper"``,
+        Inflation of the posterior: ``"none"`` (default), :math:`v = \hat\sigma`, the posterior itself; ``"paper"``,
         :math:`v = \hat\sigma\sqrt{d\log(1/\alpha_t)}`, the paper's TSL; ``"agrawal-goyal"``,
         :math:`v = \hat\sigma\sqrt{9 d\log(t/\delta)}`, for which regret is proved.
     sigma
@@ -97,7 +97,7 @@ class LinearTS(LinearPolicy):
         :math:`\lambda`. The posterior of a normal prior with standard deviation :math:`\tau` in each coordinate has
         :math:`\lambda = \hat\sigma^2/\tau^2`.
     prior_scale
-        :math:`\tau`; sets ``ridge``, which must then be left at its default.
+        :math:`\tau`; it sets ``ridge``, which must then keep its default.
     delta
         Confidence parameter of ``"agrawal-goyal"``.
     alpha, tau, horizon
@@ -152,7 +152,7 @@ class LinearTS(LinearPolicy):
 
     @property
     def penalty(self) -> float:
-        r""":math:`\lambda`, as given or as the prior has it."""
+        r""":math:`\lambda`, as given or as implied by the prior."""
         if self.prior_scale is None:
             return self.ridge
         ratio = self.sigma / self.prior_scale

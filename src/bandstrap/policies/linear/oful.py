@@ -53,38 +53,38 @@ KERNEL = Kernel("oful", learn=learn, choose=choose)
 
 
 class OFUL(LinearPolicy):
-    r"""Optimism in the face of uncertainty over an ellipsoid that holds the unknown vector.
+    r"""Optimism in the face of uncertainty over an ellipsoid that contains the unknown vector.
 
     .. math:: \arg\max_x\; x^\top\hat\theta_t + \beta_t \|x\|_{\bar V_t^{-1}}, \qquad
               \beta_t = \hat\sigma\sqrt{2\log\frac{\det(\bar V_t)^{1/2}\det(\lambda I)^{-1/2}}{\alpha_t}} + \sqrt\lambda\, S
 
     Assumes that means are linear in the features, noise of scale ``sigma`` and an unknown vector no longer than
-    ``theta_bound``. Prefer it where a theorem must hold.
+    ``theta_bound``. Prefer it if a theorem must hold.
 
     Parameters
     ----------
     radius
         Reading of :math:`\beta_t`: ``"theorem"`` (default), the formula above, which the paper's curves follow;
         ``"closed-form"``, :math:`\hat\sigma\sqrt{d\log((1 + n/\lambda)/\alpha_t)} + \sqrt\lambda S` after ``n``
-        observations; ``"printed"``, as the paper prints it, with two slips.
+        observations; ``"printed"``, as printed in the paper, with two errors.
     sigma
         Assumed noise scale.
     ridge
         :math:`\lambda`, the penalty of the estimate.
     theta_bound
-        :math:`S`, an upper bound on the length of the unknown vector. The default leaves its term out; the theorem needs
-        a true one, and the paper's curves have :math:`S = \sqrt{10 d}` with ``ridge=0.1``.
+        :math:`S`, an upper bound on the length of the unknown vector. The default omits its term. The theorem needs a valid
+        bound, and the paper's curves have :math:`S = \sqrt{10 d}` with ``ridge=0.1``.
     alpha, tau, horizon
         Error probability in round ``t``, as in :class:`bandstrap.UCB1`.
     random_rounds
-        Rounds at the start in which the action is drawn at random, all alike. None by default; as many as there are
-        features is what the paper's curves look like.
+        Number of initial rounds in which the action is drawn uniformly at random. None by default; the paper's curves
+        suggest one round per feature.
     dimension, rng, direction, compiled
         See :class:`bandstrap.LinearPolicy`.
 
     See Also
     --------
-    bandstrap.LinearBootstrappedUCB : reads most of the radius off the data.
+    bandstrap.LinearBootstrappedUCB : estimates most of the radius from the data.
 
     Examples
     --------

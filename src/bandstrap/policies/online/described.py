@@ -47,7 +47,7 @@ def has_axes(values: Any) -> TypeGuard[Collection[object]]:
 
 
 class Described(metaclass=Declared):
-    """Name and settings of a policy, and what it asks of rewards."""
+    """Name and settings of a policy, and its requirements on rewards."""
 
     kernel: Kernel
     name: ClassVar[str]
@@ -83,7 +83,7 @@ class Described(metaclass=Declared):
         raise NotImplementedError
 
     def check_size(self, size: int) -> None:
-        """Refuse settings whose state, for ``size`` arms or for actions with ``size`` features, no memory would hold."""
+        """Refuse settings whose state exceeds memory, for ``size`` arms or for actions with ``size`` features."""
 
     def transform(self, reward: float) -> float:
         """The reward as the kernel sees it: larger is better."""
@@ -94,7 +94,7 @@ class Described(metaclass=Declared):
 
     @classmethod
     def constructors(cls) -> list[type]:
-        """The policy, and the one all policies of its kind derive from: it fills in what lies between."""
+        """The class of the policy, and the base class of its kind."""
         parts = Declared.constructors(cls)
         root = next((i for i, part in enumerate(parts) if "online_only" in vars(part)), 0)
         return [parts[0], *parts[max(root, 1) :]]
@@ -107,15 +107,15 @@ class Described(metaclass=Declared):
 
     @classmethod
     def from_call(cls, **options: Any) -> Self:
-        """Build it from the options of a call as text; what makes a policy live, or a minimiser, has no place there."""
+        """Build it from the options of a call as text; options of live policies, and ``direction``, are not accepted."""
         for option, value in options.items():
             if option in LIVE_ONLY or (option == "direction" and value != "max"):
-                rule = "left out of a simulation, which has arms and randomness of its own and maximises rewards"
+                rule = "left out of a simulation, which sets the arms and random numbers itself and maximises rewards"
                 raise requirement(option, cls.__name__, rule, brief(value))
         return cls(**options)
 
     def settings(self) -> dict[str, object]:
-        """The parameters that differ from their defaults, but for those that make a policy live."""
+        """The parameters that differ from their defaults, except those of live policies."""
         known = inspect.signature(type(self)).parameters.values()
         described = {parameter.name: parameter.default for parameter in known if parameter.name not in LIVE_ONLY}
         values = {name: self.setting(name) for name in described}
@@ -131,7 +131,7 @@ class Described(metaclass=Declared):
         return str(Call(self.origin or self.name, self.settings()))
 
     def round_params(self, params: object) -> object:
-        """Parameters of this round, online: ``params``, unless the error probability is the user's function."""
+        """Parameters of this round, online: ``params``, unless the error probability is a user's function."""
         return self.make_params(None) if callable(getattr(self, "alpha", None)) else params
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ class Described(metaclass=Declared):
         return check_number(value, parameter, cls.__name__, at_least=0)
 
     def limit_range(self, check_range: bool, lower: float = 0.0, upper: float = 1.0) -> None:
-        """Keep ``check_range``, and refuse rewards outside ``[lower, upper]`` where it is true."""
+        """Set ``check_range``: if true, rewards outside ``[lower, upper]`` are refused."""
         self.check_range = check_flag(check_range, "check_range", type(self).__name__)
         if self.check_range:
             self.support = (lower, upper)
@@ -163,7 +163,7 @@ class Described(metaclass=Declared):
         return (-np.inf, upper) if self.direction == "max" else (-upper, np.inf)
 
     def check_reward(self, reward: object, parameter: str = "reward", owner: str | None = None) -> float:
-        """A reward as a float inside the support; refused as this parameter of ``update``, or of another owner."""
+        """A reward as a float inside the support; the refusal names this parameter of ``update``, or of another owner."""
         low, high = self.support
         largest = self.largest_reward
         if type(reward) is float and low <= reward <= high and -largest <= reward <= largest:
@@ -177,14 +177,14 @@ class Described(metaclass=Declared):
         return value
 
     def set_schedule(self, alpha: Alpha, tau: float, horizon: int | None) -> None:
-        """Keep the parameters of the schedule, checked."""
+        """Check and store the parameters of the schedule."""
         self.alpha, self.tau, self.horizon = alpha, tau, horizon
         # A function is called round by round, and a horizon may come with the simulation; what is given is checked now.
         rule = "1/(t+1)" if callable(alpha) else alpha
         make_schedule(rule, tau, 2 if horizon is None else horizon, type(self).__name__)
 
     def schedule_for(self, horizon: int | None) -> Schedule:
-        """The schedule the kernel follows; a simulation's ``horizon`` fills in a missing one, online there is none."""
+        """The schedule of the kernel; a simulation's ``horizon`` replaces a missing one, online there is no default."""
         owner = type(self).__name__
         alpha = self.alpha
         if callable(alpha):

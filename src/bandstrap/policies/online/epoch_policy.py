@@ -41,21 +41,21 @@ class KernelOfEpochs:
 
 
 class EpochPolicy(Policy[Label]):
-    """A policy that can sweep out a common change of all arms, or forget.
+    """A policy that can remove a common change of all arms, or forget old rewards.
 
     Parameters
     ----------
     epochs
-        For rewards whose common level changes, such as purchases in a market that moves. Rewards are cut into epochs, and
-        arms are compared within them alone, by least squares with an effect of each epoch: arms whose shares changed with
-        the level are not confused with it. ``True`` does so always, which costs regret where nothing changes; ``"auto"``
-        only while a test finds that the level changes. Off by default.
+        For rewards whose common level changes, such as purchases in a market that moves. Rewards are divided into epochs,
+        and arms are compared only within epochs, by least squares with one effect per epoch. So a change of level is not
+        mistaken for a difference between arms whose shares changed at the same time. ``True`` always does so, which costs
+        regret if nothing changes; ``"auto"`` does so only while a test finds that the level changes. Off by default.
     epoch_length
-        Rewards in an epoch, in the order in which they are learned. The level should change little within one, and two arms
-        should meet in most.
+        Rewards in an epoch, in the order in which they are learned. The level should change little within an epoch, and
+        most epochs should contain at least two arms.
     discount
-        For arms that change places: at the end of each epoch all that is known counts this many times as much, 1 (default)
-        or less. About ``1/(1 - discount)`` epochs are remembered. It costs regret where nothing changes.
+        Discount factor for arms whose order changes: at the end of each epoch the weight of all past rewards is multiplied
+        by it. 1 (default) or less. About ``1/(1 - discount)`` epochs are remembered. It costs regret if nothing changes.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
     """
@@ -89,7 +89,7 @@ class EpochPolicy(Policy[Label]):
         return EpochSettings(rule, self.epoch_length, self.discount)
 
     def with_epochs(self, params: Any) -> Any:
-        """Numbers for the kernel, of those for the plain one."""
+        """Parameters of the kernel, from those of the plain one."""
         if not self.has_epochs:
             return params
         return Params(params, self.epoch_settings, float(self.n_initial))

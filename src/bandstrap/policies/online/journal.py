@@ -142,7 +142,7 @@ def refuse_inside_update(steps: Collection[CodeType], owner: object) -> None:
     while frame is not None:
         if frame.f_code in steps and frame.f_locals.get("self") is owner:
             raise RuntimeError(
-                f"This {type(owner).__name__} is in the middle of an update, out of which it was called. Let a signal "
-                "handler take a note, and call the policy later."
+                f"This {type(owner).__name__} was called during its own update. A signal handler should only set a "
+                "flag; call the policy later."
             )
         frame = frame.f_back

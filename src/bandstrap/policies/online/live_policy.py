@@ -23,7 +23,7 @@ from bandstrap.policies.states.fields import StateTuple
 
 
 class LivePolicy(Described):
-    """A policy that decides and learns, one call at a time; an update happens as a whole, see ``journal.py``."""
+    """A policy that decides and learns, one call at a time; updates happen completely or not at all (``journal.py``)."""
 
     # Attributes that an update may give another value.
     changing: ClassVar[tuple[str, ...]]
@@ -50,7 +50,7 @@ class LivePolicy(Described):
         return compiled
 
     def copy(self) -> Self:
-        """An independent twin that will go on exactly as this one would; labels of arms are shared, not copied."""
+        """An independent copy that continues exactly as this policy would; labels of arms are shared, not copied."""
         if not hasattr(self, "_lock"):  # a description
             return copy.deepcopy(self)
         with self._lock:
@@ -58,11 +58,11 @@ class LivePolicy(Described):
             return copy.deepcopy(self, {id(label): label for label in self.arms})
 
     def to_dict(self) -> dict[str, Any]:
-        """All that the policy knows, as a dictionary that JSON can hold.
+        """The complete state of the policy, as a dictionary for JSON.
 
-        Class, settings, direction, arms or the number of features, counts, state and generator: what :meth:`from_dict`
-        makes of it goes on to the last bit as this policy would. Labels of arms must be texts, numbers, truth values,
-        ``None``, or tuples of these, and no setting a function.
+        It contains class, settings, direction, arms or the number of features, counts, state and generator. A policy
+        restored by :meth:`from_dict` continues exactly as this policy would. Labels of arms must be texts, numbers,
+        booleans, ``None``, or tuples of these, and no setting may be a function.
         """
         from bandstrap.policies.saving import saved as saving  # which imports this module
 
@@ -70,11 +70,11 @@ class LivePolicy(Described):
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], *, compiled: bool | None = None) -> Self:
-        """The policy that :meth:`to_dict` was called of, of this class or one derived from it.
+        """Restore a policy from :meth:`to_dict`, of this class or a subclass.
 
-        It runs as machine code if that one did, unless ``compiled`` says otherwise. What is not of the form that
-        :meth:`to_dict` gives is refused. Numbers of the right form that no rewards could have led to are not: hand it what
-        you would hand your own program.
+        It runs as machine code if the original did, unless ``compiled`` says otherwise. Input that is not of the form of
+        :meth:`to_dict` is refused. Numbers of the right form are accepted even if no rewards could have led to them: only
+        use input that you trust.
         """
         from bandstrap.policies.saving import saved as saving  # which imports this module
 
@@ -84,15 +84,15 @@ class LivePolicy(Described):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a file, for :func:`bandstrap.load`.
 
-        The file is JSON, see :meth:`to_dict`, with a checksum that shows any damage. It is written to a
-        temporary file, flushed to the disk, and renamed, so that an existing file is replaced as a whole.
+        The file is JSON, see :meth:`to_dict`, with a checksum that shows any damage. It is written to a temporary file,
+        flushed to the disk, and renamed, so an existing file is replaced completely or not at all.
         """
         from bandstrap.policies.saving import saved as saving  # which imports this module
 
         saving.save(self, path)
 
     def draws_in_update(self) -> bool:
-        """Return whether taking in a reward draws random numbers."""
+        """Return whether learning a reward draws random numbers."""
         return uses_generator(self.kernel.learn)
 
     def _settle(self) -> None:

@@ -74,7 +74,7 @@ class NoBounds:
     """Tells who looks for ``bounds()``, which :class:`bandstrap.BootstrappedUCB` has, what every policy has."""
 
     def __get__(self, policy: object, owner: type) -> NoReturn:
-        rest = "table() shows what is known of each arm, its index included."
+        rest = "table() shows the pulls, mean and index of each arm."
         raise AttributeError(f"{owner.__name__} has no bounds(): {rest}")
 
 
@@ -87,31 +87,31 @@ class Policy(LivePolicy, Generic[Label]):
         Labels of the arms (any hashables), or their number. Without arms the object only describes a policy to
         :func:`bandstrap.simulate`.
     rng
-        Generator, seed or ``SeedSequence`` of the policy's own randomness, ties included. A generator is used as it is: who
-        shares it shares its numbers.
+        Generator, seed or ``SeedSequence`` of the policy's own randomness, ties included. A generator is used directly, so
+        other users of the same generator share its random numbers.
     direction
         ``"max"`` (default) or ``"min"`` for rewards that are costs.
     compiled
-        Whether ``select`` and ``update`` run as machine code, with the same choices to the last bit: some ten times
-        faster where they take long. Off by default: a policy in plain Python never waits for a compiler. A compiled one
-        does when it is made, for some seconds the first time and for a moment when the code is on the disk. Where a
-        policy keeps every reward, each arm of a compiled one has room for as many as the arm that has most.
+        Run ``select`` and ``update`` as machine code, with exactly the same choices. Slow policies become about ten times
+        faster. Off by default: a policy in plain Python never waits for a compiler. A compiled policy waits when it is
+        made: some seconds the first time, and a moment once the code is on the disk. If a compiled policy keeps every
+        reward, each arm has memory for as many rewards as the arm with the most.
 
     Notes
     -----
-    Rewards may come late, in any order, or never: ``select`` may be called again before ``update``. Arms are handed out in
-    turn until every arm has the rewards that the policy begins with, one for most. If some arms have theirs and others do
-    not, turns go on for ten rounds and twice as many decisions as were made before. After that the policy plays with the
-    arms that have them, and one that has not, or that was added later (:meth:`add_arm`), is handed out at once and then
-    after 1, 3, 7, 15, ... decisions: a reward that never comes keeps nobody waiting, and a new arm with late rewards is
-    handed out ten times in the first thousand decisions.
+    Rewards may come late, in any order, or never: ``select`` may be called again before ``update``. Arms are selected in
+    turn until every arm has its initial rewards, one for most policies. If only some arms have theirs, turns continue for
+    ten more rounds plus twice the number of earlier decisions. After that the policy selects among the arms that have them.
+    Any other arm, and an arm added later (:meth:`add_arm`), is selected at once and then after 1, 3, 7, 15, ... decisions.
+    So a missing reward does not block the policy, and a new arm with late rewards is selected ten times in the first
+    thousand decisions.
 
-    An update happens as a whole or not at all, a batch too, even if an exception such as ``KeyboardInterrupt`` comes in the
-    middle. A ``select`` that is interrupted keeps all that is known of rewards, but may have used up random numbers, and
-    a round of duels may be cut short. A signal handler that calls the policy out of an update is refused.
+    An update, or a batch of updates, happens completely or not at all, even if an exception such as ``KeyboardInterrupt``
+    interrupts it. An interrupted ``select`` loses no rewards, but may have used random numbers, or may have cut a round of
+    duels short. A call of the policy from a signal handler during an update is refused.
 
-    Threads may share a policy: calls wait for one another. Processes may not. Each child of a fork goes on with a copy of
-    the policy, generator included, and all of them draw the same numbers; give each a generator of its own,
+    Threads may share a policy: calls wait for one another. Processes may not. After a fork, each child has a copy of the
+    policy and its generator, so all draw the same numbers. Give each its own generator,
 
     >>> import numpy as np
     >>> from bandstrap import UCB1
@@ -121,8 +121,8 @@ class Policy(LivePolicy, Generic[Label]):
 
     and fork while no other thread uses the policy.
 
-    A reward beyond ``1e150`` in size is refused: sums of squares, which many policies keep, would overflow. The
-    simulator takes any finite reward, and with such ones results may not be numbers.
+    A reward larger than ``1e150`` in absolute value is refused: sums of squares, which many policies keep, would overflow.
+    The simulator accepts any finite reward, and results with such rewards may be ``nan``.
     """
 
     plays: ClassVar[str] = "arms"
@@ -183,22 +183,22 @@ class Policy(LivePolicy, Generic[Label]):
     def make_state(self, n_arms: int, capacity: int, order: NDArray[np.int64]) -> PolicyState:
         """State before the first reward: by default the pulls, mean and squared deviations that ``moments.learn`` keeps.
 
-        ``capacity`` rewards per arm must fit where a policy keeps them; an array that is longer for a larger capacity
-        grows online.
+        A policy that keeps rewards needs room for ``capacity`` per arm; arrays whose length depends on ``capacity`` grow
+        online.
         """
         return no_rewards(n_arms, order)
 
     def exact_weights(self, params: Any, state: Any, round_: int) -> Sequence[float] | None:
-        """The probability of each arm of a state in a round, where there is a formula for it; by default there is none.
+        """The probability of each arm of a state in a round, if there is a formula; by default there is none.
 
-        Without one, :meth:`weights` makes the choice many times.
+        Without a formula, :meth:`weights` simulates the choice many times.
         """
         return None
 
     def indices(self, params: Any, state: Any, round_: int, rng: np.random.Generator) -> Sequence[float] | None:
-        """The index of each arm of a state in a round; ``None`` where arms are not compared by one, or it is random.
+        """The index of each arm of a state in a round; ``None`` if there is no index, or if it is random.
 
-        By default the scores, unless they are drawn from ``rng`` or there are none.
+        The default is the scores, unless they are drawn from ``rng`` or do not exist.
         """
         if self.kernel.choose is not None:
             return None
@@ -218,13 +218,13 @@ class Policy(LivePolicy, Generic[Label]):
         return scores
 
     def in_rewards(self, score: float, shared: Any) -> float:
-        """A score in the units of rewards, by default as it is; ``shared`` is what ``prepare`` gave."""
+        """A score in the units of rewards, by default unchanged; ``shared`` is the result of ``prepare``."""
         return score
 
     # -- shared by simulator and online use -------------------------------------------------------------------------
 
     def start(self, n_arms: int, capacity: int, rng: np.random.Generator) -> PolicyState:
-        """A new state; the order that breaks ties is drawn here, once."""
+        """A new state, with a random tie-breaking order that never changes."""
         self.check_size(n_arms)
         state = self.make_state(n_arms, capacity, rng.permutation(n_arms))
         needed = ("pulls", "order") if self.kernel.choose is None else ("pulls",)
@@ -242,8 +242,8 @@ class Policy(LivePolicy, Generic[Label]):
         Parameters
         ----------
         available
-            Labels of the arms to choose from. The others are then to the policy as if they were not there, but for the
-            number of the round, which counts all rewards learned. By default all arms are available.
+            Labels of the arms to choose from. The policy then ignores the other arms, except in the round number, which
+            counts all rewards learned. By default all arms are available.
         """
         self._need_arms("select")
         with self._lock:
@@ -273,19 +273,19 @@ class Policy(LivePolicy, Generic[Label]):
         Parameters
         ----------
         draws
-            Choices to make where the policy draws random numbers for them and there is no formula: the probabilities
-            are then shares of these, with a standard error of at most ``0.5/sqrt(draws)``.
+            Number of simulated choices, if the policy draws random numbers and has no formula. The probabilities are then
+            relative frequencies, with a standard error of at most ``0.5/sqrt(draws)``.
         available
             Labels of the arms to choose from, as in :meth:`select`; the probability of any other is 0.
         rng
-            What those choices are drawn from: a generator or a seed. By default they are drawn from a copy of the policy's
-            generator, so that the first of them is the next ``select()``.
+            Generator or seed of the simulated choices. By default a copy of the policy's generator, so the first simulated
+            choice equals the next ``select()``.
 
         Notes
         -----
-        Exact if a choice draws no random numbers, as those of confidence bounds do not, and for policies with a formula for
-        it, such as :class:`bandstrap.EpsilonGreedy` and :class:`bandstrap.MaillardSampling`. While arms are handed out in
-        turn, the next one has probability 1.
+        The probabilities are exact if a choice draws no random numbers, as with confidence bounds. They are also exact for
+        policies with a formula, such as :class:`bandstrap.EpsilonGreedy` and :class:`bandstrap.MaillardSampling`. While
+        arms are selected in turn, the next one has probability 1.
 
         Examples
         --------
@@ -391,8 +391,9 @@ class Policy(LivePolicy, Generic[Label]):
     def add_arm(self, label: Hashable) -> None:
         """Add an arm without rewards; the other arms keep their state.
 
-        Its place among ties is drawn from the policy's generator. Until its first rewards have come back it is handed out
-        now and then, ever more seldom, and the policy plays with the others; see the notes of :class:`bandstrap.Policy`.
+        Its place in the tie-breaking order is drawn from the policy's generator. Until its first rewards arrive, it is
+        selected from time to time, with growing intervals, and the policy selects among the others. See the notes of
+        :class:`bandstrap.Policy`.
 
         Examples
         --------
@@ -412,7 +413,7 @@ class Policy(LivePolicy, Generic[Label]):
         with self._lock:
             self._settle()
             if is_known or label in self._index:
-                raise requirement("label", owner, "one that no arm has had, retired ones included", brief(label))
+                raise requirement("label", owner, "a label that no arm has had, including retired arms", brief(label))
             self._grow(label)
 
     def _grow(self, label: Hashable) -> None:
@@ -447,7 +448,7 @@ class Policy(LivePolicy, Generic[Label]):
     def retire(self, label: Hashable) -> None:
         """Stop selecting an arm for good; its data are kept, and its late rewards are still learned.
 
-        Its label is not free again, and the last arm cannot be retired.
+        Its label cannot be reused, and the last arm cannot be retired.
 
         Examples
         --------
@@ -469,7 +470,7 @@ class Policy(LivePolicy, Generic[Label]):
             if label in self.retired:
                 raise requirement("label", owner, "an arm that is not retired", brief(label))
             if len(self._active) == 1:
-                raise requirement("label", owner, "another arm than the last that is not retired", brief(label))
+                raise requirement("label", owner, "an arm other than the last one not retired", brief(label))
             active = [arm for arm in self._active if arm != self._index[label]]
             vars(self).update(
                 retired=(*self.retired, label), _active=active, _is_ready=self._all_ready(self._state.pulls, active)
@@ -481,11 +482,10 @@ class Policy(LivePolicy, Generic[Label]):
         Returns
         -------
         list
-            A row for each arm, with ``arm``, ``pulls``, ``mean``, ``index`` and ``retired``; printed, a table. The index is
-            the number that the next choice compares. Where that is a confidence bound, it is one in the units of rewards:
-            from above, or from below if rewards are costs; the table's ``index_is`` says so. ``None`` stands for the mean
-            of no rewards, and for an index where there is none: where arms are drawn at random, for an arm that lacks its
-            first rewards, and for one that is retired.
+            A row for each arm, with ``arm``, ``pulls``, ``mean``, ``index`` and ``retired``; prints as a table. The index
+            is the number that the next choice compares. A confidence bound is given in the units of rewards: an upper
+            bound, or a lower one if rewards are costs, see the table's ``index_is``. The mean is ``None`` without rewards.
+            The index is ``None`` if arms are drawn at random, if the arm lacks its first rewards, or if it is retired.
 
         Examples
         --------
@@ -550,7 +550,7 @@ class Policy(LivePolicy, Generic[Label]):
         return float(self.transform(index) if self.indices_are_bounds else index)
 
     def update(self, arm: Hashable | Sequence[Hashable] | AnyArray, reward: Rewards) -> None:
-        """Take in the reward of an arm, or equally long sequences of arms and rewards; all of them or none."""
+        """Learn the reward of an arm, or sequences of arms and rewards of equal length; all of them or none."""
         self._need_arms("update")
         if isinstance(reward, ONE_NUMBER) and self._is_label(arm):
             pairs = [(self._index[arm], self.check_reward(reward))]
@@ -674,7 +674,7 @@ class Policy(LivePolicy, Generic[Label]):
         if not has_axes(rewards) or not is_several(arms):
             raise requirement("arm", owner, f"one of {self._known_labels()}", brief(arms))
         if len(arms) != len(rewards):
-            rule = "as long as 'arm' when both are sequences"
+            rule = "of the same length as 'arm' when both are sequences"
             raise requirement("reward", owner, rule, f"{len(rewards)} rewards for {len(arms)} arms")
         return list(arms), list(rewards)
 

@@ -122,7 +122,7 @@ def read_array(values: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> 
     if dtype.kind == "f" and kinds - {float}:
         flat = [value if type(value) is float else read_number(value) for value in flat]
     if dtype.kind == "f" and not all(map(math.isfinite, flat)) and str not in kinds:
-        raise Unreadable("made of numbers of JSON, which has no nan and no infinity but as texts")
+        raise Unreadable("made of numbers of JSON, in which nan and infinity are texts")
     try:
         array = np.array(flat, dtype=dtype)
     except OverflowError:

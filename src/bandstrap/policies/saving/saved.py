@@ -79,19 +79,19 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Polic
     path
         A file that :meth:`bandstrap.Policy.save` wrote.
     compiled
-        Whether ``select`` and ``update`` run as machine code; as it was when the policy was saved by default.
+        Run ``select`` and ``update`` as machine code; default: as when the policy was saved.
 
     Returns
     -------
     Policy or LinearPolicy
-        With the class, settings, arms, rewards and generator of the saved one. A generator that was shared with others is
-        not shared any more.
+        It has the class, settings, arms, rewards and generator of the saved policy. A generator that was shared is no
+        longer shared.
 
     Notes
     -----
-    A policy of a class of your own is found if the module that defines the class has been imported, or, of one named as
-    ``file.py:Class``, if the file still is where it was. A file that is not, to the last bit, what was saved is refused,
-    and so is one in a format that this release does not know.
+    Your own policy class is found if its module has been imported. A class given as ``file.py:Class`` is found if the file
+    is still in its place. A damaged or edited file is refused, and so is a file in a format that this release does not
+    know.
 
     Examples
     --------
@@ -114,9 +114,9 @@ def load(path: str | os.PathLike[str], *, compiled: bool | None = None) -> Polic
         saved = json.loads(data)
     except Damaged:
         reason = "it is damaged" if has_seal(data) else "it is another file, or damaged"
-        raise InvalidInput(f"{place} is not a policy as it was saved: {reason}.") from None
+        raise InvalidInput(f"{place} is not a saved policy: {reason}.") from None
     except (ValueError, RecursionError):  # under a seal, so that somebody else's program wrote it
-        raise InvalidInput(f"{place} is not a policy as it was saved: it is another file.") from None
+        raise InvalidInput(f"{place} is not a saved policy: it is another file.") from None
     if isinstance(saved, dict):
         saved.pop("seal", None)
     check_compiled(compiled, "load")
@@ -159,7 +159,8 @@ def to_dict(policy: LivePolicy) -> dict[str, Json]:
         except Unwritable as error:
             raise InvalidInput(
                 f"This {owner} cannot be saved: it holds {error}. Labels and settings must be texts, numbers, truth "
-                "values, None or tuples of these, states must be tuples of arrays of numbers, generators NumPy's."
+                "values, None or tuples of these; states must be tuples of arrays of numbers; generators must be "
+                "NumPy's."
             ) from None
 
 
@@ -205,7 +206,7 @@ def read_policy(saved: object, compiled: bool | None, kind: type[P]) -> P:
 def check_form(saved: object) -> Mapping[str, object]:
     """Check what is saved: an error if it is no policy, or one in another format."""
     if not isinstance(saved, Mapping) or type(saved.get("format")) is not str or saved["format"] != FORMAT:
-        raise Unreadable(f"what to_dict() of a policy gave; got {brief(saved)}")
+        raise Unreadable(f"the result of to_dict() of a policy; got {brief(saved)}")
     version = saved.get("version")
     if type(version) is not int or version != VERSION:
         theirs = f"format {brief(version)} of bandstrap {brief(saved.get('bandstrap'))}"
@@ -353,7 +354,9 @@ def read_linear_policy(
     if dimension is not None and (type(dimension) is not int or not 1 <= dimension <= LARGEST_COUNT):
         raise Unreadable(f"a policy whose dimension is a whole number or null; got {brief(dimension)}")
     if (saved["state"] is None and n_rewards > 0) or (saved["state"] is not None and dimension is None):
-        raise Unreadable("a policy with a state and a dimension, or with neither and without rewards; got one of them")
+        raise Unreadable(
+            "a policy with both a state and a dimension, or with neither and no rewards; got only one of them"
+        )
     state = None
     if saved["state"] is not None and dimension is not None:
         described = cls(**about, dimension=dimension)
