@@ -46,18 +46,18 @@ Steps = Generator["Posting | float", "httpx.Response | httpx.TransportError | No
 
 
 class ServiceError(OSError):
-    """The service did not answer, or could not store; whether the call took place is not known: repeat it with its key."""
+    """The service did not answer, or could not store. The outcome of the call is unknown: repeat it with its key."""
 
 
 class UnfitRequest(InvalidInput):
-    """The service refuses what was sent, whenever it is sent."""
+    """The service refuses the call; repeating it does not help."""
 
 
 class ServedDecision(NamedTuple):
     """A decision of the service.
 
-    ``source`` is that of :class:`bandstrap.live.Decision`, or ``"fallback"``: the service did not answer in time, the arm
-    is the caller's, ``id`` is empty and the rest ``None``.
+    ``source`` is that of :class:`bandstrap.live.Decision`, or ``"fallback"`` if the service did not answer in time. Then
+    the arm is the caller's, ``id`` is empty and the rest ``None``.
     """
 
     id: str
@@ -109,8 +109,8 @@ class Calls(ABC, Generic[D, W, F, N]):
     ) -> D:
         """Ask for a decision; after the last try give ``fallback_arm``, if there is one, instead of raising.
 
-        A fallback is drawn by nobody: it has no propensity, nothing is learned of it, and it cannot be rewarded. The
-        service is told of it after the next decision that it answers, or by :meth:`report`, and counts it as forced.
+        A fallback is not a random draw: it has no propensity, nothing is learned from it, and it cannot be rewarded. It is
+        reported to the service after the next answered decision, or by :meth:`report`, and counts as forced.
         """
         wish = {
             "unit": unit,
@@ -134,25 +134,25 @@ class Calls(ABC, Generic[D, W, F, N]):
     ) -> W:
         """Send a reward of a decision, or of a unit's last one: stored, duplicate or late.
 
-        A try whose answer was lost may have been stored: the next one is then a duplicate of it, and ``"duplicate"`` says
-        that the reward is there.
+        If only the answer to a try was lost, the next try is a duplicate; ``"duplicate"`` then means that the reward is
+        stored.
         """
         if (decision is None) == (unit is None):
             raise InvalidInput("A reward needs 'decision' or 'unit', not both.")
         if decision == "":
-            raise InvalidInput("A fallback has no reward: nobody drew its arm, and nothing is learned of it.")
+            raise InvalidInput("A fallback takes no reward: its arm was not drawn, and nothing is learned from it.")
         wish = {"decision": decision, "unit": unit, "value": check_number(value, "value", "reward"), "key": key}
         outcome: W = self._take(self._ask(experiment, "rewards", given(wish), "outcome"))
         return outcome
 
     def activate(self, experiment: str, decision: str) -> F:
-        """Let a deferred decision count; True the first time."""
+        """Activate a deferred decision; returns True the first time."""
         route = f"decisions/{quoted(decision, 'decision')}/activate"
         is_first: F = self._take(self._ask(experiment, route, None, "first"))
         return is_first
 
     def report(self, experiment: str) -> N:
-        """Report fallbacks now; how many are left that could not be."""
+        """Report fallbacks now; returns the number that could not be reported."""
         n_left: N = self._take(self._report(experiment))
         return n_left
 
@@ -236,14 +236,14 @@ class Client(Calls[ServedDecision, str, bool, int]):
     address
         The service's, such as ``"http://127.0.0.1:8000"``.
     token
-        What ``bandstrap token create`` printed.
+        Token printed by ``bandstrap token create``.
     timeout
-        Seconds that one try may take; 2 by default.
+        Time limit of one try in seconds; 2 by default.
     attempts
-        How often a call is tried before it is given up; 4 by default. Between two tries it waits .1, .2, .4, ... seconds,
-        at most 5, or as long as the service asks for; if that is more than 5 seconds, the call is given up at once.
+        Number of tries before a call is given up; 4 by default. Between two tries it waits .1, .2, .4, ... seconds, at most
+        5, or as long as the service asks for; if that is more than 5 seconds, the call is given up at once.
     transport
-        One of httpx, for tests.
+        Transport of httpx, for tests.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ class Client(Calls[ServedDecision, str, bool, int]):
 
 
 class AsyncClient(Calls[Awaitable[ServedDecision], Awaitable[str], Awaitable[bool], Awaitable[int]]):
-    """The same for asyncio: see :class:`Client`, whose methods it has, each to be awaited.
+    """The same for asyncio, with the methods of :class:`Client`, each to be awaited.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def written(body: object) -> str:
     try:
         return json.dumps(body, allow_nan=False, default=lambda value: value.item())
     except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise InvalidInput(f"The call cannot be sent, because it is no JSON: {error}.") from None
+        raise InvalidInput(f"The call cannot be sent, because it is not JSON: {error}.") from None
 
 
 def connected(address: str, token: str, timeout: float, owner: str) -> dict[str, Any]:

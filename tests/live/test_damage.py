@@ -264,7 +264,7 @@ def test_the_command_line_tells_of_damage_in_a_sentence(tmp_path):
     ("change", "told"),
     [
         ("UPDATE live_void SET decision = 1", "is void"),
-        ("DELETE FROM live_void", "in the log alone"),
+        ("DELETE FROM live_void", "only in the log"),
         ("UPDATE live_experiment SET id = 9", "an experiment that is not there"),
     ],
 )

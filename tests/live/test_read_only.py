@@ -170,9 +170,7 @@ def test_tables_of_an_earlier_version_are_told_to_a_reader(tmp_path, monkeypatch
 
     path = unpack(tmp_path)
     monkeypatch.setattr(sqlite.SqliteStore, "_is_writable", lambda store: False)
-    with pytest.raises(
-        StoreError, match="has tables of an earlier version of bandstrap, and cannot be brought up to date"
-    ):
+    with pytest.raises(StoreError, match="has tables of an earlier version of bandstrap, which cannot be upgraded"):
         live.open(path, "arrival")
 
 

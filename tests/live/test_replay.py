@@ -57,7 +57,7 @@ def test_an_untouched_experiment_is_identical(tmp_path):
 ONE = "WHERE id = (SELECT id FROM live_decision WHERE source = 'policy' ORDER BY decided_at, id LIMIT 1 OFFSET 30)"
 LEARNED = "WHERE seq = 9"
 TAMPERED = {
-    "arm": (f"UPDATE live_decision SET arm = (arm + 1) % 3 {ONE}", "of another arm|has arm"),
+    "arm": (f"UPDATE live_decision SET arm = (arm + 1) % 3 {ONE}", "its arm differs|has arm"),
     "propensity, by one bit": (
         f"UPDATE live_decision SET propensity = propensity * (1 + 2.3e-16) {ONE}",
         "has propensity",
@@ -79,7 +79,10 @@ TAMPERED = {
         "has arm 2; from the log follows 0",
     ),
     "learned reward": (f"UPDATE live_learned SET reward = reward + 1 {LEARNED}", "Entry 9 of the log has reward"),
-    "learned arm": (f"UPDATE live_learned SET arm = (arm + 1) % 3 {LEARNED}", "Entry 9 of the log is of another arm"),
+    "learned arm": (
+        f"UPDATE live_learned SET arm = (arm + 1) % 3 {LEARNED}",
+        "Entry 9 of the log has no decision, or its arm differs",
+    ),
     "learned kind": (f"UPDATE live_learned SET kind = 'nothing' {LEARNED}", "Entry 9 of the log has nothing"),
     "entry in the middle deleted": (f"DELETE FROM live_learned {LEARNED}", "neither learned nor in the queue"),
     "last entry deleted": (
@@ -96,10 +99,10 @@ TAMPERED = {
     ),
     "definition": (
         "UPDATE live_experiment SET definition = replace(definition, '\"seed\": 7', '\"seed\": 8')",
-        "definition or creator is not what it was created with",
+        "definition or creator has changed since its creation",
     ),
-    "creator": ("UPDATE live_experiment SET created_by = 'eve'", "definition or creator is not what it was"),
-    "identity": ("UPDATE live_experiment SET identity = identity || 'a'", "definition or creator is not what it was"),
+    "creator": ("UPDATE live_experiment SET created_by = 'eve'", "definition or creator has changed since"),
+    "identity": ("UPDATE live_experiment SET identity = identity || 'a'", "definition or creator has changed since"),
     "build of a decision": (
         f"UPDATE live_decision SET build = text('b') {ONE}",
         "1 decision names the build 'b', which is not",

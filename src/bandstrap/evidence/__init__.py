@@ -1,4 +1,4 @@
-"""Evidence from adaptive logs: differences, values, health, verdicts and the readout of all, valid at all times."""
+"""Evidence from adaptive logs: differences, values, health, verdicts and readouts, valid at all times."""
 
 from bandstrap.evidence.asymptotic import AsymptoticContrasts
 from bandstrap.evidence.bins import ContrastBins

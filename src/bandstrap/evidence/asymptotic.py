@@ -38,7 +38,7 @@ ARRAYS = ("overlap", "sums", "squares", "start", "pulls", "nonzero")
 class AsymptoticContrasts:
     r"""Approximate differences between arms, for rewards of any size.
 
-    With the scores :math:`\xi_i` of :class:`Contrasts`, of rewards as they are, :math:`V = \sum \xi_i^2` and
+    With the scores :math:`\xi_i` of :class:`Contrasts`, but of unscaled rewards, :math:`V = \sum \xi_i^2` and
     :math:`G = \sum g_i`, the interval is
 
     .. math::
@@ -57,9 +57,9 @@ class AsymptoticContrasts:
     Notes
     -----
     *Approximate.* Its error probability tends to alpha only as the start moves to later times. For revenue with a heavy
-    tail it misses several times as often; ``python -m study.evidence`` measures how often. No exact interval for a
-    difference of means exists without a bound on rewards: a rare reward however large may not have been seen yet. The
-    exact alternative is a cap, see :class:`LogEvidence`.
+    tail it misses several times as often; ``python -m study.evidence`` measures how often. Without a bound on rewards there
+    is no exact interval for a difference of means: a rare and arbitrarily large reward may still be unseen. The exact
+    alternative is a cap, see :class:`LogEvidence`.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class AsymptoticContrasts:
         np.fill_diagonal(self.overlap, 0.0)
 
     def add_arm(self, label: str) -> None:
-        """Let an arm join that was not known before; it had probability 0 until now."""
+        """Add a new arm; it had probability 0 until now."""
         self.labels = check_joining(self.labels, label, "AsymptoticContrasts.add_arm")
         for name in ARRAYS:
             setattr(self, name, np.pad(getattr(self, name), (0, 1)))
@@ -172,7 +172,7 @@ class AsymptoticContrasts:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> AsymptoticContrasts:
-        """The state that :meth:`to_dict` wrote."""
+        """Restore the state from :meth:`to_dict`."""
         owner = "AsymptoticContrasts.from_dict"
         found = cls(check_state(state, ("n_decisions", "level", *ARRAYS), owner)["arms"])
         found.n_decisions = check_count(state["n_decisions"], "n_decisions", owner, at_least=0)

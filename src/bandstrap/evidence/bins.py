@@ -24,8 +24,8 @@ MANY_ARMS, FEW_BINS = 10, 4
 class ContrastBins:
     """Contrasts in up to 16 time bins of equally many decisions (4 with more than ten arms).
 
-    Each bin is a restarted :class:`Contrasts`, so that its interval is about the effect in its own time. All sums add, so
-    that the bins merged are the contrasts of the whole log.
+    Each bin is a restarted :class:`Contrasts`, so its interval covers the effect in its own time. All sums are additive, so
+    the merged bins are the contrasts of the whole log.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ class ContrastBins:
         return functools.reduce(Contrasts.merge, self.bins)
 
     def recent(self) -> Contrasts:
-        """Contrasts of the newest decisions: the last full bin, and what has come since."""
+        """Contrasts of the newest decisions: the last full bin and everything since."""
         return functools.reduce(Contrasts.merge, self.bins[-2:])
 
     def add_arm(self, label: str) -> None:
-        """Let an arm join that was not known before; see :meth:`Contrasts.add_arm`."""
+        """Add a new arm; see :meth:`Contrasts.add_arm`."""
         for each in self.bins:
             each.add_arm(label)
 
@@ -141,7 +141,7 @@ class ContrastBins:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> ContrastBins:
-        """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
+        """Restore the state from :meth:`to_dict`; impossible numbers are refused."""
         owner = "ContrastBins.from_dict"
         if not isinstance(state, Mapping) or set(state) != {"length", "spans", "bins"}:
             raise requirement("state", owner, "a mapping of bins, length, spans", brief(state))

@@ -50,9 +50,9 @@ class Contrast:
     Attributes
     ----------
     arm, over
-        The arm, and the one it is compared with.
+        The arm, and the arm of the comparison.
     estimate
-        Overlap-weighted estimate of the effect; ``nan`` while the two arms were never in play together.
+        Overlap-weighted estimate of the effect; ``nan`` while the two arms were never available together.
     lower, upper
         Ends of the interval, which holds at all times at once.
     log_evidence
@@ -61,7 +61,7 @@ class Contrast:
         Sum of ``p_a p_b/(p_a + p_b)``: a quarter of the decisions where both arms had a probability of 1/2.
     baseline
         Overlap-weighted mean reward of ``over``; ends divided by it are the effect in per cent, approximately. ``nan``
-        while the two arms were never in play together.
+        while the two arms were never available together.
     """
 
     arm: str
@@ -85,11 +85,11 @@ class ContrastIntervals:
     alpha
         Error probability of an interval; with ``simultaneous`` that of all intervals against one arm together.
     simultaneous
-        Whether ``alpha`` is shared by the contrasts with any one arm.
+        True if the contrasts with one arm share ``alpha``.
     n_decisions
-        Number of decisions that were counted.
+        Number of decisions counted.
     estimate, lower, upper, log_evidence, overlap, baseline
-        See :class:`Contrast`; of shape ``(K, K)``, the arm by row and the one it is compared with by column.
+        See :class:`Contrast`; of shape ``(K, K)``, with the arm in the row and its comparison in the column.
     """
 
     labels: tuple[str, ...]
@@ -132,10 +132,10 @@ class Contrasts:
         \xi_i = g_i (R_i - r_i) \Bigl(\frac{1\{A_i = b\}}{p_b} - \frac{1\{A_i = a\}}{p_a}\Bigr), \qquad
         M_{ba}(S) = \sum_j \pi_j \exp\Bigl(\sum_i \log(1 + l_j \xi_i) - l_j S\Bigr)
 
-    with bets :math:`l_j = 0.9 \cdot 2^{-j}`, ``j = 0, ..., 11``, prior :math:`\pi_j \propto 1/(1 + ((j - 2)/1.5)^2)`,
-    and a level ``r_i`` that depends on earlier decisions only. The effect is :math:`\sum_i g_i \delta_i / \sum_i g_i`,
-    the difference :math:`\delta_i = \mu_i(b) - \mu_i(a)` of mean rewards averaged over time, weighted by how much both
-    arms were in play. Its lower end is ``S/G`` with :math:`M_{ba}(S) = 2/\alpha` and :math:`G = \sum_i g_i`.
+    with bets :math:`l_j = 0.9 \cdot 2^{-j}`, ``j = 0, ..., 11``, prior :math:`\pi_j \propto 1/(1 + ((j - 2)/1.5)^2)`, and a
+    level ``r_i`` that depends on earlier decisions only. The effect is :math:`\sum_i g_i \delta_i / \sum_i g_i`, the
+    difference :math:`\delta_i = \mu_i(b) - \mu_i(a)` of mean rewards averaged over time, weighted by the overlap of both
+    arms. Its lower end is ``S/G`` with :math:`M_{ba}(S) = 2/\alpha` and :math:`G = \sum_i g_i`.
 
     Parameters
     ----------
@@ -151,11 +151,10 @@ class Contrasts:
     n_decisions
         Number of decisions counted.
     n_before
-        Number of earlier decisions from which the level has learned, where evidence was restarted.
+        Number of earlier decisions used for the level, if evidence was restarted.
     level
-        ``r`` for the next decision, for rewards scaled to [0, 1]: a mean of the rewards of all arms that forgets beyond
-        some 200 decisions. It takes the common level out of the scores, which makes intervals narrower, and is part of
-        no guarantee.
+        ``r`` for the next decision, for rewards scaled to [0, 1]: a mean of the rewards of all arms over about the last 200
+        decisions. It removes the common level from the scores, which makes intervals narrower. No guarantee depends on it.
     log_products, overlap, sums, squares, means
         The state: sums of :math:`\log(1 + l_j \xi)` of shape ``(K, K, 12)``, and of ``g``, :math:`\xi`,
         :math:`\xi^2` and :math:`g 1\{A = b\} R/p_b` of shape ``(K, K)``. Row ``b`` and column ``a`` belong to the effect
@@ -169,8 +168,8 @@ class Contrasts:
     Notes
     -----
     *Assumptions.* Each decision draws its arm with the probabilities given, which may depend on everything before, and
-    rewards lie between ``low`` and ``high``. Decisions are counted in their order, each with its final reward. Nothing
-    is assumed of mean rewards: they may drift, together or apart, and react to the traffic.
+    rewards lie between ``low`` and ``high``. Decisions are counted in their order, each with its final reward. There is no
+    assumption on mean rewards: they may drift, together or separately, and react to the traffic.
 
     *Proof.* ``g/p_b = p_a/(p_a + p_b)`` is at most 1, so that :math:`|\xi| \le 1` and every factor is positive. Given
     everything before decision ``i``, :math:`E\, \xi_i = g_i \delta_i`, because the level drops out:
@@ -181,8 +180,8 @@ class Contrasts:
     mixture starts with 1. Ville's inequality bounds by ``alpha/2`` the probability that it ever reaches ``2/alpha``.
 
     *The interval contains the estimate* :math:`\sum \xi_i/G`: by :math:`\log(1 + x) \le x` the exponents of
-    :math:`M_{ba}(S)` are at most :math:`l_j (\sum \xi_i - S)`, so that sums above :math:`\sum \xi_i` are never ruled
-    out from below.
+    :math:`M_{ba}(S)` are at most :math:`l_j (\sum \xi_i - S)`, so sums above :math:`\sum \xi_i` are never ruled out from
+    below.
 
     *Late and paused arms.* An arm with probability 0 adds nothing to its contrasts: ``g = 0``.
 
@@ -268,11 +267,11 @@ class Contrasts:
         self.overlap[second, first] = self.overlap[first, second]
 
     def add_arm(self, label: str) -> None:
-        """Let an arm join that was not known before; it had probability 0 until now.
+        """Add a new arm; it had probability 0 until now.
 
-        Intervals of single contrasts stay exact. Simultaneous ones, and verdicts, share alpha among the arms that are
-        known: if arms join in reaction to results, the probability of an error is at most ``1 + 1/k + ... + 1/(K - 1)``
-        times alpha, with ``k`` arms at first and ``K`` in the end. Where that matters, name all arms from the start.
+        Intervals of single contrasts stay exact. Simultaneous contrasts, and verdicts, share alpha among the known arms. If
+        arms join in reaction to results, the error probability is at most ``1 + 1/k + ... + 1/(K - 1)`` times alpha, with
+        ``k`` arms at first and ``K`` in the end. To avoid this, name all arms from the start.
         """
         self.labels = check_joining(self.labels, label, "Contrasts.add_arm")
         for name in ARRAYS:
@@ -282,8 +281,8 @@ class Contrasts:
     def merge(self, later: Contrasts) -> Contrasts:
         """Evidence of two parts of a log together: all sums add.
 
-        Each part used a level from its own earlier decisions, which is all that the guarantee asks for; so parts may
-        follow each other or have run side by side. The level for further decisions is that of the ``later`` one.
+        The guarantee requires only that each part used a level from its own earlier decisions. So parts may be consecutive
+        or parallel. The level for further decisions is that of the ``later`` part.
 
         Examples
         --------
@@ -309,7 +308,7 @@ class Contrasts:
         return merged
 
     def restarted(self) -> Contrasts:
-        """Contrasts without evidence yet, for the next time bin; the level goes on."""
+        """Contrasts without evidence, for the next time bin; the level is kept."""
         fresh = Contrasts(self.labels, low=self.low, high=self.high)
         fresh.level, fresh.n_before = self.level, self.n_before + self.n_decisions
         return fresh
@@ -321,7 +320,7 @@ class Contrasts:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Contrasts:
-        """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused.
+        """Restore the state from :meth:`to_dict`; impossible numbers are refused.
 
         Examples
         --------
@@ -349,7 +348,7 @@ class Contrasts:
         return found
 
     def lowered_products(self) -> Floats:
-        """Logarithms of the products, each lowered by a bound on what rounding may have added.
+        """Logarithms of the products, each lowered by a bound on the rounding error.
 
         ``n`` additions lose at most ``n eps/2`` of the largest partial sum, which is at most
         ``-log(1 - l_j) sum |xi| <= -log(1 - l_j) sqrt(n sum xi^2)``; each term loses a few ``eps`` of itself.
@@ -372,7 +371,7 @@ class Contrasts:
             Error probability, of both sides together: each interval misses the effect, at any time ever, with at most
             this probability. Default: 0.05.
         simultaneous
-            Let ``alpha`` hold for all contrasts with any one arm together, such as a control. Default: each by itself.
+            Make ``alpha`` hold for all contrasts with one arm together, such as a control. Default: each by itself.
         """
         alpha = check_number(alpha, "alpha", "Contrasts.intervals", above=0, below=1)
         n_arms = len(self.labels)
@@ -444,7 +443,7 @@ def contrasts(
     labels
         Labels of the arms, in the order of the columns of ``weights``. Default: their positions.
     simultaneous
-        Let ``alpha`` hold for all contrasts with any one arm together. Default: each by itself.
+        Make ``alpha`` hold for all contrasts with one arm together. Default: each by itself.
 
     Returns
     -------

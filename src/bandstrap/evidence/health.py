@@ -36,19 +36,18 @@ TIE = 1e-6
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """Answer to "does being missing depend on the arm?".
+    """Answer to "do missing rewards depend on the arm?".
 
     Attributes
     ----------
     healthy
-        Whether the evidence against a healthy log has stayed below ``1/alpha`` at all times.
+        True if the evidence against a healthy log has stayed below ``1/alpha`` at all times.
     log_evidence
         Logarithm of the largest e-value so far.
     arm
         The arm that deviated most when the evidence was largest; ``None`` without evidence.
     expected, found
-        Number of missing (or present) decisions that its probabilities let expect of this arm until then, and that there
-        were.
+        Expected and actual number of missing (or present) decisions of this arm until then.
     side
         ``"missing"`` or ``"present"``: the decisions among which the arm deviated.
     missing, present
@@ -68,18 +67,18 @@ class HealthFinding:
 class Health:
     r"""Evidence that something is missing because of the arm, updated decision by decision.
 
-    If it does not depend on the arm whether a reward is missing, then a decision whose reward is missing has each arm
-    with its stored probability, and so has one whose reward is there. With the bet that arm ``k`` is :math:`\theta`
-    times as frequent, :math:`\theta \in \{1/4, 1/2, 0.8, 1.25, 2, 4\}`:
+    If missing rewards do not depend on the arm, a decision with a missing reward has each arm with its stored probability.
+    The same holds for a decision with a reward. With the bet that arm ``k`` is :math:`\theta` times as frequent,
+    :math:`\theta \in \{1/4, 1/2, 0.8, 1.25, 2, 4\}`:
 
     .. math::
 
         E = \frac12 \sum_{s} \operatorname{mean}_{k, \theta} \prod_{i \in s}
             \frac{\theta^{1\{A_i = k\}}}{1 - p_{ik} + p_{ik} \theta}, \qquad s = \text{missing, present}.
 
-    Each factor has mean 1, so that ``E`` is a martingale that starts with 1: it ever reaches ``1/alpha`` with
-    probability at most ``alpha``. The same bets on decisions that were not activated, and on those that were, test
-    whether the traffic that was shown is the traffic that was decided (sample ratio mismatch).
+    Each factor has mean 1, so ``E`` is a martingale that starts with 1: it ever reaches ``1/alpha`` with probability at
+    most ``alpha``. The same bets on activated and on non-activated decisions test whether the traffic shown agrees with the
+    traffic decided (sample ratio mismatch).
 
     Parameters
     ----------
@@ -99,9 +98,9 @@ class Health:
 
     Notes
     -----
-    Bets on the missing find a crash of one arm several times earlier than bets on the present alone, as the usual tests
-    of the sample ratio are. With a default reward nothing is missing, and a crash is an effect: let the page report
-    whether it was shown (``activate``), or send a reward of 0.
+    Usual tests of the sample ratio use only present rewards. Bets on missing rewards detect a crash of one arm several
+    times earlier. With a default reward nothing is missing, and a crash is an effect. To detect it, let the page report
+    that it was shown (``activate``), or send a reward of 0.
 
     Examples
     --------
@@ -137,7 +136,7 @@ class Health:
         arms
             The arm chosen, or a column of arms: labels or positions.
         missing
-            Whether the reward of each is missing.
+            True where the reward is missing.
         weights
             Probabilities of all arms at the time of the decision, of shape ``(K,)`` or ``(n, K)``.
         """
@@ -176,9 +175,9 @@ class Health:
     def add_arm(self, label: str) -> None:
         """Let an arm join that was not known before; it had probability 0 until now.
 
-        The largest ``E`` becomes what it would have been, had the arm been known from the start: its bets stood at 1. If
-        arms join in reaction to results, the error probability is at most ``K/k`` times alpha, with ``k`` arms at first
-        and ``K`` in the end.
+        The largest ``E`` becomes its value for an arm known from the start, whose bets stayed at 1. If arms join in
+        reaction to results, the error probability is at most ``K/k`` times alpha, with ``k`` arms at first and ``K`` in the
+        end.
         """
         n_arms = len(self.labels)
         self.labels = check_joining(self.labels, label, "Health.add_arm")
@@ -209,7 +208,7 @@ class Health:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Health:
-        """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
+        """Restore the state from :meth:`to_dict`; impossible numbers are refused."""
         owner = "Health.from_dict"
         found = cls(check_state(state, ("peak", "worst", *ARRAYS), owner)["arms"])
         found.peak = check_number(state["peak"], "peak", owner)
@@ -263,7 +262,7 @@ def health(
     arms, weights
         The decisions; see :func:`bandstrap.evidence.contrasts`.
     missing
-        Whether the reward of each is missing.
+        True where the reward is missing.
     alpha
         Probability of a false alarm, at all times together. Default: 0.01.
     labels

@@ -30,7 +30,7 @@ APPROXIMATE = (
 
 @dataclass(frozen=True)
 class EffectInterval:
-    """An estimate with the ends of its interval; ``nan`` or infinite where there is none."""
+    """An estimate with the ends of its interval; ``nan`` or infinite if there is none."""
 
     estimate: float
     lower: float
@@ -51,13 +51,13 @@ class Effect:
     arm, over
         The arm and the control.
     difference
-        Gain per decision from serving the arm in place of the control: exact, at all times, for all arms together.
+        Gain per decision from serving the arm instead of the control: exact, at all times, for all arms together.
     relative
-        The same divided by the mean reward of the control: approximate, but for its sign.
+        The same divided by the mean reward of the control: approximate, except for its sign.
     log10_evidence
         Power of ten of the e-value against "the arm was no better".
     uncapped
-        The difference without a range: approximate. ``None`` where rewards have one.
+        The difference without a range: approximate. ``None`` if rewards have a range.
     """
 
     arm: str
@@ -70,7 +70,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class BinEffect:
-    """Difference between an arm and the control in one time bin, by itself."""
+    """Difference between an arm and the control in one time bin."""
 
     start: float
     end: float
@@ -91,24 +91,23 @@ class Readout:
     alpha, control, epsilon, direction, labels
         What was asked.
     n_decisions, n_inactive, n_missing, n_skipped
-        Numbers of decisions: all, never shown, without a reward for good, and with a reward before evidence began.
+        Numbers of decisions: all, never shown, finally without a reward, and with a reward before evidence began.
     span
         Times of the first and the last decision.
     basis, low, high, n_beyond, share_beyond
-        Range of rewards, how it came about, the number of rewards beyond it, and the share of all reward that lies
-        above a cap.
+        Range of rewards, its origin, the number of rewards beyond it, and the share of all reward above a cap.
     effects
         Each arm against the control.
     values
-        Mean reward, had all seen one arm.
+        Estimated mean reward of each arm if served to all.
     served
         Mean reward as served.
     gain
         Gain over serving the control to all, in total, with an exact interval.
     relative_gain
-        The same divided by the total reward of the control: approximate, but for its sign.
+        The same divided by the total reward of the control: approximate, except for its sign.
     missing, traffic
-        Health of rewards, and of what was shown.
+        Health of rewards, and of the traffic shown.
     bins
         Effects over time.
     notes
@@ -152,19 +151,19 @@ class Readout:
         return self.missing.healthy and self.traffic.healthy
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers as JSON has them; what is infinite or unknown is ``None``."""
+        """All numbers for JSON; infinite or unknown numbers are ``None``."""
         return dict(without_nan(asdict(self)), healthy=self.healthy, promises=list(self.promises()))
 
     def promises(self) -> Iterator[str]:
-        """Sentences that say what the intervals promise, and for whom."""
+        """Sentences on the guarantee of the intervals."""
         level = f"{100 * (1 - self.alpha):g} %"
         yield (
-            f"With probability {level}, all differences from {self.control!r} lie in their intervals at all times at once, "
-            "however often one looks, and however mean rewards drift."
+            f"With probability {level}, all differences from {self.control!r} lie in their intervals at all times at "
+            "once, for any number of looks and any drift of mean rewards."
         )
         yield (
-            "A difference is the average over the decisions counted here, weighted by how much both arms were in play; it "
-            "says nothing about later visitors if effects change."
+            "A difference is an average over these decisions, weighted by the overlap of both arms; it does not "
+            "apply to later visitors if effects change."
         )
         if self.basis == "capped":
             yield f"Differences are exact for rewards capped at {self.high:.4g}. {APPROXIMATE}"
@@ -172,7 +171,7 @@ class Readout:
             yield f"Rewards are negative and have no range, which low and high would give. {APPROXIMATE}"
         if self.n_missing:
             yield (
-                "Some rewards are missing: effects are those among decisions with a reward, if being missing does not "
+                "Some rewards are missing: effects hold for decisions with a reward, if missing rewards do not "
                 "depend on the arm."
             )
 
@@ -208,7 +207,7 @@ class Readout:
         yield from self.notes
 
     def displays(self) -> tuple[Display, Display]:
-        """The readout on one screen: the verdict, effects, values, and what the intervals promise."""
+        """The readout on one screen: the verdict, effects, values, and the guarantee of the intervals."""
         return Display(list(self.lines()), self.effect_table()), Display([], self.value_table(), list(self.promises()))
 
     def __str__(self) -> str:
@@ -252,7 +251,7 @@ def readout(
     control: str | int | None = None,
     epsilon: float | None = None,
 ) -> Readout:
-    """Answers from the evidence of a log, at any time and as often as one likes.
+    """Answers from the evidence of a log; valid at any time and for any number of looks.
 
     Parameters
     ----------

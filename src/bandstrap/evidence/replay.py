@@ -38,7 +38,7 @@ class ReplayEstimate:
     lower, upper
         Ends of the interval for the average of their conditional mean rewards; it holds at all times at once.
     n_kept
-        Number of these decisions, the horizon for which the estimate stands: about one in ``K``.
+        Number of these decisions, which is the horizon of the estimate: about one in ``K``.
     n_decisions
         Number of decisions of the log.
     shares
@@ -67,12 +67,12 @@ def rejection_replay(
     """Play a learning policy on a log in which every arm always had the same probability.
 
     The policy chooses for each decision of the log. If it chooses the arm of the log, it learns the reward; otherwise the
-    decision is passed over, and nobody learns. What remains is a game that the policy might have played.
+    decision is skipped. The remaining decisions are a possible run of the policy.
 
     Parameters
     ----------
     policy
-        The policy, which has learned nothing yet; its arms are ``labels``. It is changed.
+        The policy, without rewards; its arms are ``labels``. It is changed.
     arms, rewards, weights
         The decisions; see :func:`bandstrap.evidence.contrasts`. Probabilities must be equal in every decision.
     labels
@@ -84,8 +84,8 @@ def rejection_replay(
 
     Notes
     -----
-    Given all before, a decision is kept with probability ``1/K`` whatever the policy chooses. So the kept decisions have
-    the distribution of a game of ``n_kept`` rounds, if mean rewards do not drift. The interval is that of
+    Given the past, a decision is kept with probability ``1/K`` for every choice of the policy. So the kept decisions have
+    the distribution of a run of ``n_kept`` rounds, if mean rewards do not drift. The interval is that of
     :class:`PolicyValues` for the decisions that were kept.
 
     Examples

@@ -43,13 +43,13 @@ PLAIN = ("direction", "cap", "basis", "low", "high", "largest", *COUNTS, *SUMS)
 class LogEvidence:
     """Everything a readout needs, kept in a state of fixed size.
 
-    Decisions are counted in their order. Those that were never shown, and those whose reward is missing, take part in
-    health alone. Exact evidence needs a range of rewards:
+    Decisions are counted in their order. Decisions never shown, and those without a reward, count only for health. Exact
+    evidence needs a range of rewards:
 
-    - ``low`` and ``high`` if given; rewards beyond count as the nearer end, and their number is kept;
+    - ``low`` and ``high`` if given; rewards outside count as the nearer end, and their number is kept;
     - otherwise 0 to 1, as long as no reward lies outside;
-    - the first reward above 1 starts the evidence anew, with rewards capped at ``cap``, or at the third largest of the
-      next 200 positive rewards, from the decision after them on;
+    - the first reward above 1 restarts the evidence, with rewards capped at ``cap``. Without ``cap``, the cap is the third
+      largest of the next 200 positive rewards, and evidence begins after them;
     - the first negative reward ends it: differences of rewards without any bound have no exact interval.
 
     Parameters
@@ -59,7 +59,7 @@ class LogEvidence:
     low, high
         Lowest and highest possible reward. Default: as said above.
     cap
-        Cap of rewards that are not negative, such as revenue. Default: as said above.
+        Cap for non-negative rewards, such as revenue. Default: as said above.
     direction
         ``"max"`` if more is better, ``"min"`` if less is. Default: ``"max"``.
 
@@ -95,7 +95,7 @@ class LogEvidence:
         if (low is None) != (high is None):
             raise requirement("high" if high is None else "low", owner, "given with the other end of the range", "none")
         if cap is not None and low is not None:
-            raise requirement("cap", owner, "given without low and high, of which it takes the place", self.cap)
+            raise requirement("cap", owner, "given without low and high, which it replaces", self.cap)
         self.basis: Basis = "unit"
         self.low, self.high = 0.0, 1.0
         if low is not None:
@@ -129,12 +129,12 @@ class LogEvidence:
 
     @property
     def sign(self) -> float:
-        """Sign by which more becomes better."""
+        """Sign that makes larger rewards better."""
         return 1.0 if self.direction == "max" else -1.0
 
     @property
     def is_exact(self) -> bool:
-        """True if there is a range now, within which evidence is exact."""
+        """True if there is a range now, so that evidence is exact."""
         return self.basis in ("declared", "unit", "capped")
 
     def _restart(self) -> None:
@@ -162,11 +162,11 @@ class LogEvidence:
         arms
             The arm chosen, or a column of arms: labels or positions.
         rewards
-            Their rewards; ``nan`` where a reward is missing for good.
+            Their rewards; ``nan`` if a reward is finally missing.
         weights
             Probabilities of all arms at the time of the decision, of shape ``(K,)`` or ``(n, K)``.
         active
-            Whether each was shown. Default: all were.
+            True where a decision was shown. Default: all were.
         times
             Time of each in seconds. Default: the number of decisions before it.
         """
@@ -275,7 +275,7 @@ class LogEvidence:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> LogEvidence:
-        """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
+        """Restore the state from :meth:`to_dict`; impossible numbers are refused."""
         owner = "LogEvidence.from_dict"
         check_state(state, ("format", *PLAIN, "span", *PARTS), owner)
         if state["format"] != FORMAT:

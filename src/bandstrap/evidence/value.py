@@ -48,7 +48,7 @@ ARRAYS = ("log_products", "magnitudes", *SUMS)
 
 @dataclass(frozen=True)
 class ValueEstimate:
-    """Mean reward per decision, had a policy decided throughout the log.
+    """Estimated mean reward per decision of a policy, over the whole log.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class ValueEstimate:
     n_decisions
         Number of decisions that were counted.
     uncovered
-        Number of decisions in which the policy might have chosen an arm that could not be served: it has no estimate
-        unless this is 0.
+        Number of decisions in which the policy might choose an arm whose logged probability is 0; there is an estimate only
+        without such decisions.
     """
 
     name: str
@@ -112,9 +112,9 @@ class PolicyValues:
     low, high
         Lowest and highest possible reward. Default: 0 and 1.
     less_served
-        Estimate the value of each policy minus the value of the policy that was served: its regret, or gain. The score
-        is :math:`x_{ij} - (R_i - r_i)`, with 1 less in place of :math:`0.9/l_j`. It varies less, so that the prior is
-        that of :class:`Contrasts`. Default: the value itself.
+        Estimate the value of each policy minus the value of the policy that was served: its regret, or gain. The score is
+        :math:`x_{ij} - (R_i - r_i)`, with 1 less in place of :math:`0.9/l_j`. It varies less, so that the prior is that of
+        :class:`Contrasts`. Default: the value itself.
 
     See Also
     --------
@@ -245,14 +245,14 @@ class PolicyValues:
         self.magnitudes[:, side] = add_in_order(self.magnitudes[:, side], np.abs(logs) + np.abs(centres))
 
     def restarted(self) -> PolicyValues:
-        """Values without evidence yet; the level goes on."""
+        """Values without evidence; the level is kept."""
         options: dict[str, Any] = {"low": self.low, "high": self.high, "less_served": self.less_served}
         fresh = PolicyValues(self.labels, self.targets, names=self.names, **options)
         fresh.level = self.level
         return fresh
 
     def add_arm(self, label: str) -> None:
-        """Let a new arm join: fixed policies give it probability 0, and its own value is estimated from now on."""
+        """Add a new arm: fixed policies give it probability 0, and its own value is estimated from now on."""
         is_arms = self.names == self.labels and np.array_equal(self.targets, np.eye(len(self.labels)))
         self.labels = check_joining(self.labels, label, "PolicyValues.add_arm")
         self.targets = np.pad(self.targets, [(0, 0), (0, 1)])
@@ -279,7 +279,7 @@ class PolicyValues:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> PolicyValues:
-        """The state that :meth:`to_dict` wrote; numbers that it cannot have written are refused."""
+        """Restore the state from :meth:`to_dict`; impossible numbers are refused."""
         owner = "PolicyValues.from_dict"
         options = ("names", "low", "high", "less_served")
         check_state(state, ("targets", *options, "n_decisions", "level", *ARRAYS), owner)
@@ -346,15 +346,15 @@ def value(
     alpha: float = 0.05,
     labels: Sequence[str] | None = None,
 ) -> ValueEstimate:
-    """Mean reward per decision, had another fixed policy decided throughout the log.
+    """Estimated mean reward per decision of another fixed policy, over the whole log.
 
     Parameters
     ----------
     arms, rewards, weights
         The decisions; see :func:`bandstrap.evidence.contrasts`.
     target
-        Probabilities of all arms under the policy, of shape ``(K,)``; 1 for one arm and 0 for all others if that arm had
-        been served to all.
+        Probabilities of all arms under the policy, of shape ``(K,)``; 1 for one arm and 0 for all others to evaluate that
+        arm for everybody.
     low, high
         Lowest and highest possible reward. Default: 0 and 1.
     alpha
@@ -370,7 +370,7 @@ def value(
     Raises
     ------
     InvalidInput
-        If the policy may choose an arm that could not be served in some decision: the log says nothing about it.
+        If the policy may choose an arm with probability 0 in some decision of the log.
 
     See Also
     --------

@@ -31,19 +31,19 @@ class StopVerdict:
     word
         ``"ship"``: ``arm`` is better than every other. ``"equivalent"``: no arm is better than ``arm`` by more than
         ``epsilon``. ``"harm"``: some arms are worse than the control. ``"open"``: none of these is proved yet.
-        ``"unhealthy"``: the log contradicts its probabilities, so that nothing else is said.
+        ``"unhealthy"``: the log contradicts its probabilities, so there is no other verdict.
     sentence
-        The same as a sentence.
+        The verdict as a sentence.
     arm
-        The arm that may be shipped; ``None`` where there is no such arm.
+        The arm that may be shipped; ``None`` if there is none.
     possible
-        Arms that may be the best: those that are not ruled out. With probability ``1 - alpha/2`` the best is always
-        among them. It may be empty where effects changed, so that no arm was the best all the time.
+        Arms not ruled out as the best. With probability ``1 - alpha/2`` the best is always among them. It may be empty if
+        effects changed and no arm was always the best.
     harmful
         Arms that are worse than the control.
     remaining
-        Approximate number of further decisions until one arm is left, if scores go on as in the newest time bin, or as on
-        average where there is none; ``None`` where one arm is left or none, or no end is in sight.
+        Approximate number of further decisions until one arm is left, if scores continue as in the newest time bin (or on
+        average, without time bins). ``None`` if at most one arm is left, or if the number cannot be estimated.
     intervals
         Simultaneous intervals at the same level: they never contradict the other fields.
     """
@@ -66,7 +66,7 @@ def verdict(
     healthy: bool = True,
     recent: Contrasts | None = None,
 ) -> StopVerdict:
-    r"""Return whether an experiment may stop; may be asked at any time, and as often as one likes.
+    r"""Return whether an experiment may stop; valid at any time and for any number of looks.
 
     With ``K`` arms, e-values :math:`E_{ba} = M_{ba}(0)` and :math:`q = 2 (K - 1)/\alpha`:
 
@@ -85,31 +85,30 @@ def verdict(
     control
         The arm that others may harm. Default: none, and the word "harm" is not used.
     epsilon
-        Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used; nor is it
-        for a difference as large as the range of rewards, which needs no evidence.
+        Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used. It is also
+        not used for a difference as large as the range of rewards, which needs no evidence.
     healthy
-        Whether rewards are missing independently of the arm. Default: true.
+        Result of the test whether missing rewards depend on the arm. Default: true.
     recent
-        Contrasts of the newest time bin. "Ship" is withheld while one of its simultaneous intervals says that the arm
-        is now worse than another. Default: none.
+        Contrasts of the newest time bin. "Ship" is withheld while a simultaneous interval of the newest time bin shows that
+        the arm is now worse than another. Default: none.
 
     Returns
     -------
     StopVerdict
-        "Harm" comes before "ship" only where the control is the one arm left, and where "ship" is withheld.
+        "Harm" comes before "ship" only if the control is the only arm left, or if "ship" is withheld.
 
     Notes
     -----
-    *Best arm.* If no other arm was better on average, each :math:`E_{ba}` of the best arm ``a`` is below a
-    supermartingale that starts with 1, and their sum below one that starts with ``K - 1``. It ever reaches ``q`` with
-    probability at most ``alpha/2``. Of two arms that are both the best, one is named with probability at most
-    ``alpha``.
+    *Best arm.* Suppose no other arm is better on average than ``a``. Then each :math:`E_{ba}` is below a supermartingale
+    that starts with 1, and their sum below one that starts with ``K - 1``. It ever reaches ``q`` with probability at most
+    ``alpha/2``. Of two arms that are both the best, one is named with probability at most ``alpha``.
 
     *Equivalence.* Let ``a`` be the best arm. An arm ``b`` that is worse by more than ``epsilon`` has
-    :math:`M_{ba}(-\epsilon G) \ge q` at some time with probability at most ``1/q``, and there are at most ``K - 1``.
+    :math:`M_{ba}(-\epsilon G) \ge q` at some time with probability at most ``1/q``. There are at most ``K - 1`` such arms.
 
-    *No contradictions.* A simultaneous lower end of ``b`` over ``a`` is positive only if :math:`E_{ba} \ge q`, and then
-    the sum is, so that ``a`` is ruled out.
+    *No contradictions.* A simultaneous lower end of ``b`` over ``a`` is positive only if :math:`E_{ba} \ge q`. Then the sum
+    is also at least ``q``, so ``a`` is ruled out.
 
     Examples
     --------

@@ -22,8 +22,8 @@ class AppliedChange(NamedTuple):
     version
         Its entry of the log: decisions based on this version or a later one follow it.
     delay
-        Seconds after which no decision that begins is based on an earlier version: workers read the log so often
-        (``refresh``). 0 once that was waited for.
+        Seconds after which all new decisions are based on this version or a later one: the workers' ``refresh``. 0 after
+        waiting.
     """
 
     version: int
@@ -67,7 +67,7 @@ def check_change(state: fold.LiveState, kind: str, wish: SettingValues) -> Setti
     if kind != "resume" and arm == state.settings.control:
         raise requirement("arm", kind, "other than the control, which is served to others", brief(arm))
     if kind != "resume" and arm == state.shipped:
-        raise requirement("arm", kind, "other than the one that is served to all", brief(arm))
+        raise requirement("arm", kind, "another arm than the one served to all", brief(arm))
     if kind != "resume" and active == [arm]:
         raise requirement("arm", kind, "other than the last active arm", brief(arm))
     return {"arm": arm}

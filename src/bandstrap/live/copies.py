@@ -14,16 +14,16 @@ from bandstrap.live.store import Store, is_server
 
 
 def backup(target: str | Path, path: str | Path) -> None:
-    """Copy a SQLite file that may be in use, by SQLite's online backup; whole or not at all.
+    """Copy a SQLite file that may be in use, by SQLite's online backup; completely or not at all.
 
-    The copy is what was committed at one moment. It is checked (``PRAGMA integrity_check``) before it gets its name.
+    The copy is the committed state of one moment. It is checked (``PRAGMA integrity_check``) before it gets its name.
 
     Parameters
     ----------
     target
         The SQLite file; a server has ``pg_dump``.
     path
-        The copy, a name that no file has yet.
+        The copy; the file must not exist yet.
 
     Examples
     --------
@@ -40,15 +40,15 @@ def backup(target: str | Path, path: str | Path) -> None:
 
 
 def restore(path: str | Path, target: str | Path) -> None:
-    """Make a SQLite file from a backup, under a name that no file has yet; whole or not at all.
+    """Make a new SQLite file from a backup; completely or not at all.
 
     Parameters
     ----------
     path
-        A file that :func:`bandstrap.live.backup` wrote.
+        A file written by :func:`bandstrap.live.backup`.
     target
-        The new file. To put it in the place of another, stop the workers and move that one away first, together with the
-        files ending in ``-wal`` and ``-shm`` beside it: SQLite would apply them to the new file.
+        The new file. To replace a file, first stop the workers and move the old file away, including its ``-wal`` and
+        ``-shm`` files, which SQLite would apply to the new file.
 
     Examples
     --------

@@ -42,7 +42,7 @@ REPORTS = 60
 class StoreError(OSError):
     """The database failed; the message is one sentence.
 
-    Nothing is half-written, but whether the write took place at all is not known: repeat it with the same key.
+    Nothing is half-written, but the outcome of the write is unknown: repeat it with the same key.
     """
 
     def __init__(self, sentence: str) -> None:
@@ -231,8 +231,8 @@ class Database(ABC):
                 if version == 0:
                     raise
                 raise ReadOnly(
-                    f"{self} has tables of an earlier version of bandstrap, and cannot be brought up to date: whoever may "
-                    f"write to it has to open it once. ({error})"
+                    f"{self} has tables of an earlier version of bandstrap, which cannot be upgraded: a user with "
+                    f"write access has to open it once. ({error})"
                 ) from None
 
     @reading

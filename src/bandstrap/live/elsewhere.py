@@ -68,9 +68,7 @@ def check_weights(settings: Settings) -> None:
     """Refuse where there are no weights to decide from; an import could not be learned of, without its context."""
     if settings.has_context:
         what = "actions" if settings.is_linear else "context"
-        raise InvalidInput(
-            f"A policy of this kind has no weights to hand out: they depend on the {what} of each decision."
-        )
+        raise InvalidInput(f"A policy of this kind publishes no weights: they depend on the {what} of each decision.")
 
 
 def void_all(experiment: Experiment, decisions: Sequence[str], actor: str) -> None:
@@ -155,7 +153,7 @@ class Importer:
         if version == current.version:
             return current
         if not 0 <= version < current.version:
-            rule = f"that of weights handed out: at most {current.version}"
+            rule = f"that of published weights: at most {current.version}"
             raise requirement("version", OWNER, rule, version)
         row = experiment.row
         name = (row.identity, version)

@@ -34,7 +34,7 @@ def delete_unit(target: str | Path, name: str, unit: str, *, timeout: str | floa
     target, name
         As :func:`bandstrap.live.open` takes them.
     unit
-        The unit; decisions without a unit whose key it is are erased too.
+        The unit; decisions without a unit are erased too if it is their key.
     timeout
         As for :func:`bandstrap.live.open`.
 
@@ -42,8 +42,8 @@ def delete_unit(target: str | Path, name: str, unit: str, *, timeout: str | floa
     -----
     Decisions of the unit keep a random name that they share, so that a unit counts once in the lift. Repeated calls under
     the old keys still find their decisions; a reward that is repeated under its old key is stored once more. Contexts and
-    features of actions stay: they must not hold what identifies a person.
-    Copies made before have the unit still. A server keeps old rows until ``VACUUM``, and in its own log.
+    features of actions stay: they must not identify a person. Earlier copies still contain the unit. A server keeps old
+    rows until ``VACUUM``, and in its own log.
 
     Examples
     --------

@@ -52,33 +52,33 @@ EXPERIMENTS: weakref.WeakSet[Experiment] = weakref.WeakSet()
 
 
 class LargeRewardWarning(UserWarning):
-    """A reward is far larger than all before it; it was stored."""
+    """A reward is far larger than all earlier ones; it was stored."""
 
 
 class Decision(NamedTuple):
-    """Arm to serve, and why.
+    """Arm to serve, with its source and probability.
 
     Attributes
     ----------
     id
-        What rewards are reported under; the same for the same key, from whichever process.
+        Id for reporting rewards; the same for the same key, from any process.
     arm
         The arm's label, or the index of the action.
     propensity
-        Probability, exactly, that this arm had of being served: 1 unless the policy decided.
+        Exact probability with which this arm was served: 1 unless the policy decided.
     version
-        How many entries of the log the decision was based on.
+        Number of log entries on which the decision was based.
     source
-        ``"policy"``; ``"holdout"``: the unit belongs to the share that is given the control; ``"shadow"``: everybody is; or
-        ``"shipped"``: everybody is given the arm that the experiment was finished with.
+        ``"policy"``; ``"holdout"``: the unit belongs to the share that gets the control; ``"shadow"``: everybody gets the
+        control; or ``"shipped"``: everybody gets the final arm of the experiment.
     proposed
-        In shadow mode, what the policy would have served.
+        In shadow mode, the arm that the policy would have served.
     weights
-        Probability of each arm, or of each action, as the policy had it; of an arm that was not available it is 0.
+        Policy's probability of each arm or action; 0 for an arm that was not available.
     unit, key, deferred
-        As it was asked for; a key that was not given is a fresh one.
+        As given to the call; a missing key is replaced by a new one.
     decided_at
-        When it was stored, in seconds since 1970 by the database's clock.
+        Time of storage, in seconds since 1970 by the database's clock.
     """
 
     id: str
@@ -97,16 +97,16 @@ class Decision(NamedTuple):
 class Experiment:
     """An experiment in a database; made by :func:`bandstrap.live.create` and :func:`bandstrap.live.open`.
 
-    Threads may share it: calls wait for one another. A child of a fork goes on with a connection of its own. Any number of
-    processes may open the same experiment: decisions of a worker that has not yet seen the latest rewards are as good as
-    any, and record the version that they were based on.
+    Threads may share it: calls wait for one another. The child of a fork opens its own connection. Any number of processes
+    may open the same experiment. Decisions of a worker that has not yet seen the latest rewards are equally valid, and
+    record their version.
 
     Attributes
     ----------
     name
         The experiment's name.
     definition
-        The settings that it was created with.
+        The settings at its creation.
     """
 
     def __init__(self, store: Store, row: ExperimentRow, *, code: bool = False) -> None:
@@ -138,10 +138,10 @@ class Experiment:
 
     @property
     def row(self) -> ExperimentRow:
-        """The experiment as it is stored.
+        """The stored experiment.
 
-        Another file in the place of the database, a copy of earlier days for instance, must have the same experiment, and
-        a log of its own: what was learned from the other file is forgotten.
+        If the database file is replaced, for instance by an older copy, the new file must have the same experiment. The
+        worker then forgets its state and reads the log of the new file.
         """
         with self._lock:
             place = self.store.place()
@@ -169,7 +169,7 @@ class Experiment:
             if has_read:
                 warn_caller(
                     f"The experiment {self.name!r} was restored, lost its end or was made anew: its log is not the one that"
-                    " was read before. What was learned from that one is forgotten, and the log is read from the start.",
+                    " was read before. The learned state is dropped, and the log is read from the start.",
                     HistoryWarning,
                 )
             return call()
@@ -191,7 +191,7 @@ class Experiment:
 
     @property
     def state(self) -> fold.LiveState:
-        """The state that decisions are based on at present; not to be changed."""
+        """The current state behind decisions; do not change it."""
         with self._lock:
             return self._current()
 
@@ -312,7 +312,7 @@ class Experiment:
 
     @property
     def context_fields(self) -> tuple[str, ...] | None:
-        """Names of the fields that the contexts of a contextual policy declare; None where it declares none."""
+        """Names of the declared context fields of a contextual policy; None if there are none."""
         schema = self._checker().schema if self.definition.is_contextual else None
         return None if schema is None else tuple(schema.fields)
 
@@ -331,20 +331,19 @@ class Experiment:
         Parameters
         ----------
         unit
-            Who or what the decision is for. It says who belongs to the holdout.
+            Visitor, user or order that the decision is for. It determines membership in the holdout.
         available
-            Labels of the arms that can be served this time; by default all. Those that are paused or retired are left out.
+            Labels of the arms that can be served this time; by default all. Paused and retired arms are ignored.
         actions
-            The features of the actions, one action per row, where the policy is linear.
+            The features of the actions, one action per row, for a linear policy.
         context
-            What is known of this visit, as the policy's ``contexts`` declare it, where the policy is contextual. It is
-            stored, and the reward is learned with it.
+            Context of this visit, as declared by the policy's ``contexts``, for a contextual policy. It is stored, and the
+            reward is learned with it.
         key
-            The same key gives the same decision, also from another worker: the first one stored under it, whatever was
-            paused, retired or held out since. By default every call is a decision of its own; ``key=unit`` gives a unit the
-            same arm for ever.
+            The same key gives the same stored decision, from any worker, even if arms were paused or retired or the holdout
+            changed since. By default every call is a new decision; ``key=unit`` gives a unit the same arm for ever.
         defer
-            Whether it is not known yet if the decision will be shown; it counts once it is activated.
+            The decision may not be shown; it counts only once it is activated.
         """
         several = None if actions is None else [actions]
         seen = None if context is None else [context]
@@ -543,18 +542,18 @@ class Experiment:
         value
             A finite number, inside the policy's range and the experiment's ``reward_range``.
         key
-            Idempotency key, for a decision with several rewards: a reward under a key that is known is a duplicate.
+            Idempotency key, for a decision with several rewards: a second reward under the same key is a duplicate.
 
         Returns
         -------
         str
-            ``"stored"``; ``"duplicate"``, and nothing is stored; or ``"late"``: it is stored, and never learned.
+            ``"stored"``; ``"duplicate"``: nothing is stored; or ``"late"``: it is stored, but never learned.
 
         Warns
         -----
         LargeRewardWarning
-            If it is more than 100 times as large as every one of the rewards before, of which there are 10 at least. It is
-            stored all the same; :meth:`void` takes it back.
+            If it is more than 100 times as large as all earlier rewards, of which there are at least 10. It is stored all
+            the same; :meth:`void` takes it back.
         """
         return self.reward_many([(decision, value, key)])[0]
 
@@ -613,15 +612,15 @@ class Experiment:
         arm
             Its label.
         actor
-            Who does it, for the audit trail; by default the user who runs the process.
+            Author of the change, for the audit trail; default: the user who runs the process.
         wait
-            Return only when no decision that begins is based on the log before the change, from whichever worker: after
-            ``refresh`` seconds. By default the call returns when the change is in the log.
+            Return only when all new decisions, of every worker, follow the change: after ``refresh`` seconds. By default
+            the call returns when the change is in the log.
 
         Returns
         -------
         AppliedChange
-            The entry of the log, and the seconds after which all workers follow it.
+            The log entry, and the seconds after which all workers follow it.
         """
         return self._change("add_arm", {"arm": arm}, actor, wait)
 
@@ -630,7 +629,7 @@ class Experiment:
         return self._change("pause", {"arm": arm}, actor, wait)
 
     def resume(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
-        """Serve again an arm that was paused. See :meth:`add_arm`."""
+        """Serve a paused arm again. See :meth:`add_arm`."""
         return self._change("resume", {"arm": arm}, actor, wait)
 
     def retire(self, arm: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
@@ -643,8 +642,8 @@ class Experiment:
     def change(self, *, actor: str | None = None, wait: bool = False, **settings: object) -> AppliedChange:
         """Change settings: any of floor, holdout, control, burn_in, new_arm_share, mode and refresh.
 
-        A mode brings an experiment back that was finished or archived.
-        See :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
+        Setting ``mode`` reopens a finished or archived experiment. See :meth:`add_arm` for ``actor``, ``wait`` and the
+        result.
         """
         if not settings:
             raise requirement("settings", "change", "given, at least one of them", "none")
@@ -653,17 +652,17 @@ class Experiment:
     def finish(self, ship: str, *, holdout: float = 0.0, actor: str | None = None, wait: bool = False) -> AppliedChange:
         """End the experiment: serve one arm to all from now on. Log and evidence are kept.
 
-        Decisions are stored with the source ``"shipped"`` and count in no evidence; :meth:`readout` goes on to show what
-        the policy's decisions said. ``change(mode="live")`` lets the policy decide again.
+        Decisions are stored with the source ``"shipped"`` and count in no evidence; :meth:`readout` still shows the
+        evidence of the policy's decisions. ``change(mode="live")`` lets the policy decide again.
 
         Parameters
         ----------
         ship
-            The arm that is served.
+            The arm to serve.
         holdout
-            The share of units that is still given the control, so that the lift goes on to be measured. Default: 0.
+            Share of units that still get the control, to keep measuring the lift. Default: 0.
         actor, wait
-            See :meth:`add_arm`, also for what is returned.
+            See :meth:`add_arm`, also for the result.
 
         Examples
         --------
@@ -679,27 +678,26 @@ class Experiment:
         return self._change("finish", {"arm": ship, "holdout": holdout}, actor, wait)
 
     def archive(self, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
-        """Decide no more. What is stored stays, reports and exports too; ``change(mode="live")`` brings it back.
+        """Decide no more. Stored data, reports and exports remain; ``change(mode="live")`` reopens it.
 
-        Decisions that were stored before are given back to whoever asks with their keys, and their rewards are taken. See
-        :meth:`add_arm` for ``actor``, ``wait`` and what is returned.
+        Stored decisions are still returned for their keys, and their rewards are still accepted. See :meth:`add_arm` for
+        ``actor``, ``wait`` and the result.
         """
         return self._change("archive", {}, actor, wait)
 
     def void(self, decision: str, *, actor: str | None = None, wait: bool = False) -> AppliedChange:
-        """Take back the rewards of a decision, those to come included: nothing is learned of it any more.
+        """Withdraw the rewards of a decision, including later ones; nothing is learned from it any more.
 
-        That is an entry of the log. From there on the policy knows what follows from the log without the decision's reward:
-        every worker reads the log from its start once more if it was learned, because policies cannot unlearn. Decisions
-        before stay as they were made. Decision and rewards stay in the database; exports call them ``void``, and no report
-        counts them.
+        The void is a log entry. From this entry on, the state of the policy excludes the decision's reward. If it was
+        learned, every worker reads the log again from its start, because policies cannot unlearn. Decisions before stay as
+        they were made. Decision and rewards stay in the database; exports call them ``void``, and no report counts them.
 
         Parameters
         ----------
         decision
-            The ``id`` of a decision. Of one that is void already the first entry is given back.
+            The ``id`` of a decision. For a decision already void, the first entry is returned.
         actor, wait
-            See :meth:`add_arm`, also for what is returned.
+            See :meth:`add_arm`, also for the result.
 
         Examples
         --------
@@ -756,7 +754,7 @@ class Experiment:
     # --- afterwards -----------------------------------------------------------------------------------------------------
 
     def status(self) -> Status:
-        """State of the experiment: arms, rewards, their lag, the lift over the holdout, and what was changed.
+        """State of the experiment: arms, rewards, their lag, the lift over the holdout, and changes.
 
         Examples
         --------
@@ -781,14 +779,14 @@ class Experiment:
         return status_of(self)
 
     def readout(self, alpha: float = 0.05, *, control: str | None = None, epsilon: float | None = None) -> Readout:
-        """Winner, certainty, stopping advice and gain so far; valid at any time and however often one looks.
+        """Winner, certainty, stopping advice and gain so far; valid at any time and for any number of looks.
 
         Parameters
         ----------
         alpha
             Error probability of the verdict, and of all differences from the control together. Default: 0.05.
         control
-            The arm that others are compared with. Default: the control of the experiment, or its first arm.
+            Arm with which the others are compared. Default: the control of the experiment, or its first arm.
         epsilon
             Difference of mean rewards that does not matter. Default: none, and the word "equivalent" is not used.
 
@@ -803,8 +801,8 @@ class Experiment:
 
         Notes
         -----
-        With a window, decisions count in their order once their windows are over. Without one they count when their reward
-        comes, and the readout is about decisions with a reward; whether one comes must then not depend on the arm.
+        With a window, decisions count in their order once their windows are over. Without a window they count when their
+        reward comes, and the readout covers decisions with a reward. Then missing rewards must not depend on the arm.
 
         Examples
         --------
@@ -831,8 +829,8 @@ class Experiment:
         Parameters
         ----------
         deep
-            Let the database check itself besides: every page and index of a SQLite file (``PRAGMA integrity_check``) and
-            its foreign keys; on PostgreSQL, the rows that each index leads to against those of its table. Default: no.
+            Also let the database check itself: every page and index of a SQLite file (``PRAGMA integrity_check``) and its
+            foreign keys; on PostgreSQL, the rows of each index against those of its table. Default: no.
         """
         from bandstrap.live.replay import replay
 
@@ -841,15 +839,15 @@ class Experiment:
         return replay(self.store, self._look(), deep=deep)
 
     def export(self, path: str | Path) -> None:
-        """Write all decisions to a Parquet file, one row each with its rewards; whole or not at all.
+        """Write all decisions to a Parquet file, one row each with its rewards; completely or not at all.
 
         Parameters
         ----------
         path
             The file, whose name ends in ``.parquet``. Its columns are those of :class:`bandstrap.live.export.ExportRow`;
-            its metadata have the definition of the experiment and the labels of its arms. However long the log is, little
-            memory is needed. :func:`bandstrap.live.export.open_bandit_feedback` and
-            :func:`bandstrap.live.export.write_dsjson` turn it into what other libraries read.
+            its metadata have the definition of the experiment and the labels of its arms. Memory does not grow with the
+            log. :func:`bandstrap.live.export.open_bandit_feedback` and :func:`bandstrap.live.export.write_dsjson` convert
+            it for other libraries.
         """
         from bandstrap.live.export import export
 

@@ -40,39 +40,38 @@ USED = ("time", "decision", "action", "reward", "propensity", "weights", "versio
 
 
 class ExportRow(NamedTuple):
-    """A decision and what became of it: a row of the table.
+    """A decision and its outcome: a row of the table.
 
     Attributes
     ----------
     time
-        When it was made, in seconds since 1970 by the database's clock; a UTC timestamp in the file.
+        Time of the decision, in seconds since 1970 by the database's clock; a UTC timestamp in the file.
     decision, key, unit
-        Its id, the key it was made under, and for whom.
+        Id, key and unit of the decision.
     arm, action
-        The label of the arm that was served, and its index; actions of linear policies have an index alone.
+        Label and index of the arm served; actions of linear policies have only an index.
     reward
-        What was learned from it; nothing while it is open, and if nothing was learned.
+        Reward learned from it; empty while it is open, or if nothing was learned.
     propensity
-        The probability with which this arm was served.
+        Probability with which this arm was served.
     weights
-        That probability of every arm, in order of their indices, 0 for an arm that could not be served; nothing for
-        those who are held out.
+        Probability of every arm, in the order of their indices; 0 for an arm that could not be served. Empty for the
+        holdout.
     version
-        How many entries of the log the policy had learned.
+        Number of log entries that the policy had learned.
     source
-        Who decided: the ``policy``; ``holdout`` or ``shadow``, where the control was served; or nobody, when one arm was
-        ``shipped`` to all.
+        Source of the decision: ``policy``; ``holdout`` or ``shadow``, in which the control was served; or ``shipped``, when
+        one arm was served to all.
     proposed
-        The index of the arm that the policy would have served, in shadow.
+        Index of the arm that the policy would have served, in shadow mode.
     settled
-        How it was settled: by a ``reward``, by ``default``, with ``nothing``; or it is ``open``, or ``void``: its reward
-        was taken back.
+        Outcome: ``reward``, ``default``, ``nothing``, ``open``, or ``void`` if its reward was withdrawn.
     learned
-        Its place in the log, the version that first knew it.
+        Its place in the log: the first version that includes it.
     rewards, late
-        How many rewards came in, and how many of these too late.
+        Number of rewards received, and of late ones among them.
     deferred, activated
-        Whether it counted only once it was shown, and when that was said.
+        True if it counted only once activated, and the time of activation.
     context
         The features of each action, if the policy is linear; one row of numbers, NaN for one that is missing, if it is
         contextual.
@@ -293,26 +292,25 @@ def usable(rows: polars.LazyFrame) -> polars.DataFrame:
 
 
 def open_bandit_feedback(log: str | Path) -> BanditFeedback:
-    """Give an exported log in the layout of Open Bandit Pipeline, to estimate what another policy would have earned.
+    """Return an exported log in the layout of Open Bandit Pipeline, for off-policy evaluation.
 
-    Rounds are the decisions of the policy that have a reward, in order of time. A decision that is open is left out: if
-    no reward means that there was none, let the experiment have a ``default_reward``. Rewards are as they were reported,
-    also if less is better.
+    Rounds are the decisions of the policy that have a reward, in order of time. Open decisions are left out: if no reward
+    means a reward of 0, give the experiment a ``default_reward``. Rewards are unchanged, also if less is better.
 
     Parameters
     ----------
     log
-        A file that :meth:`Experiment.export` wrote.
+        A file written by :meth:`Experiment.export`.
 
     Returns
     -------
     dict
-        With the keys of a ``bandit_feedback``. ``n_actions`` counts all arms there ever were, and ``pi_b``, of shape
-        (n_rounds, n_actions, 1), has the probability of each, 0 where an arm could not be served. An estimate is
-        unbiased only for a policy that serves no such arm: for a later arm, take the rounds since. ``context`` are the
-        features of all actions, one after the other, if the policy is linear, the numbers of the context if it is
-        contextual, and otherwise a column of ones; ``action_context`` tells actions apart; ``position`` is 0.
-        ``expected_reward`` is not known.
+        A mapping with the keys of a ``bandit_feedback``. ``n_actions`` counts all arms, past and present. ``pi_b``, of
+        shape (n_rounds, n_actions, 1), has the probability of each, 0 if an arm could not be served. An estimate is
+        unbiased only for a policy that never serves such an arm: to evaluate an arm added later, use the rounds since then.
+        ``context`` has the concatenated features of all actions for a linear policy, the numbers of the context for a
+        contextual one, and otherwise a column of ones. ``action_context`` identifies actions; ``position`` is
+        0. ``expected_reward`` is not known.
 
     Examples
     --------
@@ -363,16 +361,16 @@ def write_dsjson(log: str | Path, path: str | Path) -> None:
     """Write an exported log as dsjson, the format of decisions that Vowpal Wabbit reads with ``--dsjson``.
 
     One line is one decision of the policy that has a reward. Its actions, in ``c._multi``, are the arms that could be
-    served, in order of their indices; ``a`` has their numbers there, from 1, the one that was served first, and ``p``
-    their probabilities. ``_label_Action`` is the number of the one that was served, ``_labelIndex`` that number less 1,
-    ``_label_probability`` its propensity, and ``_label_cost`` the reward with its sign changed, or the reward itself if
-    less is better. An arm's only feature is its label; actions of linear policies have theirs. The numbers of a context,
-    in ``c.context``, belong to all arms; those that are missing are left out.
+    served, in order of their indices. ``a`` has their numbers in this list, from 1, the served one first, and ``p`` their
+    probabilities. ``_label_Action`` is the number of the served arm, ``_labelIndex`` that number less 1, and
+    ``_label_probability`` its propensity. ``_label_cost`` is the negated reward, or the reward itself if less is better. An
+    arm's only feature is its label; actions of linear policies have their features. The numbers of a context, in
+    ``c.context``, belong to all arms; those that are missing are left out.
 
     Parameters
     ----------
     log
-        A file that :meth:`Experiment.export` wrote.
+        A file written by :meth:`Experiment.export`.
     path
         The file to write.
     """

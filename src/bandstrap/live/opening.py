@@ -65,56 +65,57 @@ def create(
         The experiment's name in that database.
     policy
         A policy as the command line takes it (``"bootstrapped_ucb_plus"``, ``"ucb1:sigma=2"``, ``"own.py:Mine"``), or a
-        policy object without arms. A linear policy is given its number of features (``"lin_ucb:dimension=5"``). One that
-        keeps all rewards, and may become slower with each, is told of by a ``SlowWarning``.
+        policy object without arms. A linear policy needs its number of features (``"lin_ucb:dimension=5"``). A policy that
+        keeps all rewards, and may become slower with each, gives a ``SlowWarning``.
     arms
         Labels of two or more arms, each a text; left out for linear policies.
     seed
-        What all probabilities of the experiment derive from; by default a fresh one.
+        Seed of all random numbers of the experiment; default: a new one.
     direction
         ``"max"`` (default), or ``"min"`` for rewards that are costs.
     window
-        How long rewards of a decision are waited for (``"24h"``, ``"30m"``, seconds); later ones are stored and not
-        learned. By default there is no end.
+        Time in which a reward of a decision counts (``"24h"``, ``"30m"``, seconds); later ones are stored but not learned.
+        Default: no limit.
     default_reward
-        What is learned of a decision without a reward when its window closes; by default nothing is.
+        Reward assumed for a decision that has received none when its window closes; default: none is learned.
     aggregate
-        Which of several rewards with different keys counts: the ``"first"`` (default), the ``"last"`` or their ``"sum"``.
-        With the latter two, or a default reward, rewards are learned when the window closes, in the order of decisions:
-        learning on arrival would see successes first. Otherwise they are learned as they arrive.
+        Reward that counts if a decision has several with different keys: the ``"first"`` (default), the ``"last"`` or their
+        ``"sum"``. With ``"last"``, ``"sum"`` or a default reward, rewards are learned when the window closes, in the order
+        of decisions. Learning on arrival would see successes first. Otherwise they are learned as they arrive.
     draws
-        How often a policy's own randomness is drawn anew where its weights have no closed form: 1000 times by default,
-        100 times with a linear policy, whose every decision has weights of its own. Propensities are exact for any number.
+        Number of simulated choices for weights without a closed form: 1000 by default, 100 for a linear policy, which has
+        new weights for every decision. Propensities are exact for any number.
     floor
-        The share of decisions that is spread evenly over all arms (0.02 by default), so that each of ``K`` has a propensity
-        of at least ``floor/K``, and what another policy would have earned can be estimated.
+        Share of decisions spread evenly over all arms (0.02 by default). So each of ``K`` arms has a propensity of at least
+        ``floor/K``, which allows off-policy evaluation.
     holdout
-        The share of units that is given the control, and is never learned from; 0 by default.
+        Share of units that get the control, and from which nothing is learned; 0 by default.
     control
-        The arm, or the index of the action, that the holdout is given, and everybody in shadow mode.
+        Arm, or index of the action, for the holdout, and for everybody in shadow mode.
     burn_in
         An arm with fewer rewards than this (20 by default) is new.
     new_arm_share
-        What a new arm gets at most (0.1 by default), once there are others.
+        Largest share of decisions for a new arm (0.1 by default), once there are others.
     mode
-        ``"live"`` (default), or ``"shadow"``: the control is served, and what the policy would have served is logged.
+        ``"live"`` (default), or ``"shadow"``: the control is served, and the policy's choice is logged.
     refresh
-        How old a worker's state may be at a decision; ``"1s"`` by default.
+        Largest age of a worker's state at a decision; ``"1s"`` by default.
     reward_range
-        Smallest and largest reward of a decision, ``(low, high)``; by default any finite number that the policy takes. One
-        reward of 1e150 by mistake would decide everything that follows. Where several are added up, it limits each.
+        Smallest and largest reward of a decision, ``(low, high)``; by default any finite number that the policy takes. A
+        single mistaken reward of 1e150 would dominate everything that follows. If rewards are summed, it limits each of
+        them.
     out_of_range
-        What becomes of a reward outside ``reward_range``: ``"refuse"`` (default), nothing is stored; or ``"clip"``, the
-        nearer end is stored in its place.
+        Treatment of a reward outside ``reward_range``: ``"refuse"`` (default), nothing is stored; or ``"clip"``, the nearer
+        end is stored instead.
     durability
-        Of SQLite: ``"full"`` (default) survives a power cut; with ``"normal"`` one may cost the last moments, and nothing
-        else.
+        Safety of an SQLite file: ``"full"`` (default) survives a power cut; with ``"normal"`` a power cut may lose the last
+        moments, but nothing else.
     timeout
-        How long each transaction with the database may take, connecting and waiting for other workers included; 10 seconds
-        by default. Then :class:`bandstrap.live.StoreError` is raised. A call is a few transactions. Those of reports
-        (``status``, ``replay``, ``export``), copies and upgrades of tables may take 60 times as long.
+        Time limit of each transaction, including connecting and waiting for other workers; 10 seconds by default. Then
+        :class:`bandstrap.live.StoreError` is raised. A call consists of a few transactions. The limit is 60 times as long
+        for reports (``status``, ``replay``, ``export``), copies and upgrades of tables.
     actor
-        Who creates it, for the audit trail; by default the user who runs the process.
+        Creator, for the audit trail; default: the user who runs the process.
 
     Examples
     --------
@@ -171,18 +172,18 @@ def open(  # noqa: A001 - as live.open
     durability: Durability = "full",
     timeout: str | float | timedelta = TIMEOUT,
 ) -> Experiment:
-    """Open an experiment that was created.
+    """Open an existing experiment.
 
     Parameters
     ----------
     target, name
-        As :func:`bandstrap.live.create` was given them; an experiment that is not there is refused.
+        Database and name, as given to :func:`bandstrap.live.create`; a missing experiment is refused.
     code
-        Allow the file of Python to be run that the experiment names, if its policy is in a file. By default such an
-        experiment is refused: whoever can write to the database could name any file. :func:`bandstrap.live.create` needs no
-        such word, because its caller names the file.
+        Run the Python file named by the experiment, if its policy is in a file. By default such an experiment is refused,
+        because anyone who can write to the database could name any file. :func:`bandstrap.live.create` needs no such
+        permission, because its caller names the file.
     durability, timeout
-        As for :func:`bandstrap.live.create`, of what is done through the experiment that is given back.
+        Author of changes made through the returned experiment, as for :func:`bandstrap.live.create`.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def names(target: str | Path, *, timeout: str | float | timedelta = TIMEOUT) -> 
 
 
 class ListedExperiment(NamedTuple):
-    """An experiment of a database, and how it ended, if it did.
+    """An experiment of a database, and its end, if any.
 
     Attributes
     ----------
@@ -238,9 +239,9 @@ class ListedExperiment(NamedTuple):
     shipped
         The arm that is served to all.
     is_archived
-        Whether it decides no more.
+        True if it is archived and decides no more.
     since
-        When that was said, in seconds since 1970.
+        Time of its end, in seconds since 1970.
     """
 
     name: str
@@ -255,7 +256,7 @@ class ListedExperiment(NamedTuple):
 
 
 def overview(target: str | Path, *, timeout: str | float | timedelta = TIMEOUT) -> list[ListedExperiment]:
-    """Experiments of a database, sorted by name, each with how it ended.
+    """Experiments of a database, sorted by name, each with its end.
 
     Examples
     --------

@@ -146,7 +146,7 @@ def draw_means(status: Status, rows: Sequence[ArmStatus]) -> Picture:
     return picture(
         plot_groups(intervals, "Mean reward now", "mean reward", WIDTH),
         f"Dots with bars: mean reward by {word_of(status)} with its interval.",
-        f"{CONFIDENCE} intervals by {status.interval.method}; what they promise is said below the table. A cross is a "
+        f"{CONFIDENCE} intervals by {status.interval.method}; their guarantee is stated below the table. A cross is a "
         f"mean without an interval: fewer than two rewards, or all equal.{only_busiest(status, MOST_ROWS)}",
     )
 
@@ -161,7 +161,7 @@ def draw_shares_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
     return picture(
         plot_timelines(lines, f"Share of decisions by {word}", "share of decisions", shares=True),
         f"Curves over time: share of the policy's decisions by {word}.",
-        f"In each of {len(history.ends)} equal time intervals; gaps where nothing was decided."
+        f"In each of {len(history.ends)} equal time intervals; gaps mark intervals without decisions."
         + (" What the policy would have served." if status.mode == "shadow" else ""),
     )
 
@@ -173,7 +173,7 @@ def draw_means_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
     return picture(
         plot_timelines(lines, f"Mean reward by {word}", "mean reward so far"),
         f"Curves over time with bands: mean reward so far by {word}.",
-        f"Of all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {CONFIDENCE} "
+        f"Means use all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {CONFIDENCE} "
         f"interval at each time by itself, nominal, as the policy chose how many rewards each {word} has."
         f"{only_busiest(status, MOST_CURVES)}",
     )
@@ -198,7 +198,7 @@ def draw_lift_in_time(ends: Floats, lift: Floats) -> Picture:
     return picture(
         plot_timelines([Timeline("lift", ends, *lift.T)], "Lift over the holdout", "policy minus holdout", level=0.0),
         "Curve over time with a band: mean reward of the policy's units minus that of the holdout's.",
-        "Units that first came until then; the first few may lie beyond the axis. Band: Welch's "
-        f"{CONFIDENCE} interval for one look at one time; who waits for the band to leave zero will see it do so by "
+        f"Means use all units seen until then; the first few may lie beyond the axis. Band: Welch's {CONFIDENCE} "
+        "interval for a single look; if you wait for the band to exclude zero, it will do so by "
         "chance.",
     )

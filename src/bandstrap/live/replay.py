@@ -118,7 +118,7 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
     """Replay an experiment, and note all differences."""
     definition = Settings.from_json(row.definition)
     if not is_identity_of(row.identity, row.name, row.definition, row.created_by):
-        notes.add("The experiment's name, definition or creator is not what it was created with.")
+        notes.add("The experiment's name, definition or creator has changed since its creation.")
     builds: Counter[str] = Counter()
     versions, numbers = array("q"), array("q")
     waiting = n_rewards = n_learned = 0
@@ -135,7 +135,7 @@ def checked(store: Store, row: ExperimentRow, notes: Notes) -> Replay:
     is_quiet = before._replace(now=after.now, due=after.due) == after
     if is_quiet and waiting > after.pending:
         lost = counted(waiting - after.pending, "decision is", "decisions are")
-        notes.add(f"{lost} neither learned nor in the queue of those that will be.")
+        notes.add(f"{lost} neither learned nor in the queue.")
     if is_quiet:
         check_recount(Recount(len(numbers), n_rewards, n_learned), recount, notes)
     groups = by_version(versions, numbers)
@@ -178,7 +178,7 @@ def check_recount(found: Recount, there: Recount, notes: Notes) -> None:
     for what, n_found, n_there in zip(Recount._fields, found, there, strict=True):
         if n_found != n_there:
             name = {"learned": "entries of the log"}.get(what, what)
-            notes.add(f"An index is damaged, or a row: {n_found} {name} were found of {n_there} that are stored.")
+            notes.add(f"An index or a row is damaged: {n_found} of {n_there} stored {name} were found.")
 
 
 def orphans(store: Store) -> Iterator[str]:
@@ -198,7 +198,7 @@ def check_voids(store: Store, experiment: int, state: LiveState, notes: Notes) -
         state.version,
     )
     for id_ in sorted(state.voided ^ {id_ for (id_,) in stored}):
-        there = "is void in the log alone" if id_ in state.voided else "is void, and not in the log"
+        there = "is void only in the log" if id_ in state.voided else "is void, and not in the log"
         notes.add(f"Decision {id_} {there}.")
 
 
@@ -239,7 +239,7 @@ def check_builds(store: Store, builds: Mapping[str, int], notes: Notes) -> None:
 def checked_log(store: Store, row: ExperimentRow, definition: Settings, last: int, notes: Notes) -> Iterator[LogEntry]:
     """The log up to ``last``, entry by entry, compared with the decisions that it learns from."""
     for seq in store.misnamed(row.id, last):
-        notes.add(f"Entry {seq} of the log is of another arm than its decision, or of no decision.")
+        notes.add(f"Entry {seq} of the log has no decision, or its arm differs from that of the decision.")
     for entry in read_log(store, row.id, definition, 0, last):
         if entry.seq == 1 and entry.link != next_link(first_link(row.identity), entry):
             notes.add("The log does not begin with the identity of its experiment.")

@@ -19,9 +19,10 @@ def warn_if_slow(settings: Settings) -> None:
     if settings.is_linear:
         kept, others = "every different action that it observed", "lin_ucb and linear_ts"
     warn_caller(
-        f"The policy {settings.policy} keeps {kept}: memory and snapshots grow with them, and the first decision after a"
-        f" new reward can take time in proportion to their number. {others} keep a summary of fixed size, and decide in"
-        " the same time however long the log is.",
+        f"The policy {settings.policy} keeps {kept}: memory and snapshots grow with them, and the first decision "
+        f"after a new reward can take time in proportion to their number. {others} keep a summary of fixed size, and "
+        "decide "
+        "in constant time for any length of the log.",
         SlowWarning,
     )
 

@@ -502,18 +502,16 @@ def interval_of(support: tuple[float, float]) -> IntervalPromise:
         return IntervalPromise(
             "betting",
             ALPHA,
-            f"Intervals are betting bounds for rewards in [{support[0]:g}, {support[1]:g}], {CONFIDENCE} each. They hold "
-            "at all times together, so that neither a policy that chooses how many rewards an arm has nor a reader who "
-            "looks often breaks them; an arm's rewards must have one mean, whenever they come, and none be missing because "
-            "of its size.",
+            f"Intervals are betting bounds for rewards in [{support[0]:g}, {support[1]:g}], {CONFIDENCE} each. They "
+            "hold at all times together, so adaptive sampling and repeated looks do not invalidate them. They assume "
+            "a constant mean per arm, and that no reward is missing because of its size.",
         )
     return IntervalPromise(
         "student_t",
         ALPHA,
-        f"Intervals are Student's, {CONFIDENCE} each, as of an ordinary sample, which these rewards are not: the policy "
-        "chose how many there are after seeing some, and an arm that was unlucky at first keeps a mean that is too low. "
-        "Read them as a rough scale; the lift over a holdout, and estimates from the propensities of an export, do not "
-        "suffer from it.",
+        f"Intervals are Student's, {CONFIDENCE} each, as for an ordinary sample. These rewards are no ordinary "
+        "sample: the policy chose their number adaptively, and an arm with bad luck at first keeps too low a mean. "
+        "Read them as a rough scale; the lift over a holdout, and estimates from exported propensities, are not affected.",
     )
 
 

@@ -267,7 +267,7 @@ class Store(Database):
         if len(stored) < len(new):
             stored |= self._decisions(experiment, new.keys() - stored.keys())
         if len(stored) < len(new):
-            raise OtherHistory(f"{self} has another log than the one that these decisions are based on.")
+            raise OtherHistory(f"{self} has a different log from the one on which these decisions are based.")
         return stored
 
     @reporting
@@ -376,7 +376,7 @@ class Store(Database):
         """
         is_due, newest, found = self._due(experiment, version)
         if version and found != link:
-            raise OtherHistory(f"{self} has another log than the one that was read up to entry {version}.")
+            raise OtherHistory(f"{self} has a different log from the one read up to entry {version}.")
         while is_due:
             try:
                 is_due, newest = self._sequence(experiment, settle, wait)

@@ -30,21 +30,22 @@ OURS = ("arm", "reward", "weights", "source", "settled", "deferred", "activated"
 
 @dataclass(frozen=True)
 class LogColumns:
-    """Columns of a log that was not exported by a live experiment.
+    """Columns of a log from elsewhere.
 
     Attributes
     ----------
     arm, reward
         Columns of the arm's label and of its reward; a missing reward is one that never came.
     propensity
-        The probability of each arm: ``"red=p_red,green=p_green"`` names a column, or gives a number, for each. One column
-        alone has lists in the order of ``arms``, or, with two arms, the probability of the arm that was chosen.
+        The probability of each arm: ``"red=p_red,green=p_green"`` names a column, or gives a number, for each. A single
+        column has lists in the order of ``arms`` or, with two arms, the probability of the chosen arm.
     arms
         Labels of the arms. Default: those of ``propensity``, or those in the file, sorted.
     time, active
-        Columns of the time in seconds, and of whether a decision was shown. Default: the row; all were.
+        Columns of the time in seconds, and of a flag that a decision was shown. Default: the row number as time, and all
+        decisions shown.
     separator
-        What stands between the columns of a CSV file. Default: a comma.
+        Separator of columns in a CSV file. Default: a comma.
     """
 
     arm: str
@@ -77,13 +78,13 @@ class DecisionLog:
     labels
         Labels of the arms.
     direction
-        ``"max"`` or ``"min"``, as the experiment had it; ``None`` if the file does not say.
+        ``"max"`` or ``"min"``, as in the experiment; ``None`` if the file does not say.
     range
         Lowest and highest possible reward of the experiment, if there are any.
     control
         The control of the experiment, if there is one.
     has_times
-        Whether times are seconds since 1970, and not rows.
+        True if times are seconds since 1970, not row numbers.
     notes
         Sentences on decisions that are left out.
     """
@@ -106,14 +107,14 @@ class DecisionLog:
 
 
 def open_log(path: Path, columns: LogColumns | None = None) -> DecisionLog:
-    """A log in a file: exported by a live experiment where no columns are named, made elsewhere otherwise.
+    """A log in a file: exported by a live experiment or, if columns are named, from elsewhere.
 
     Parameters
     ----------
     path
         A Parquet or CSV file, in the order of decision.
     columns
-        What its columns are. Default: it is a file that ``Experiment.export`` wrote.
+        Meaning of its columns. Default: the file was written by ``Experiment.export``.
     """
     need("A readout of a log", "polars")
     import polars
@@ -238,7 +239,7 @@ def left_out(n_open: int | None, *, n_voided: int, others: bool, shipped: tuple[
         The arm that is served to all, and since which version.
     """
     if shipped is not None:
-        yield f"{shipped[0]!r} is served to all since version {shipped[1]}; counted are decisions of the policy before."
+        yield f"{shipped[0]!r} is served to all since version {shipped[1]}; only earlier decisions of the policy count."
     if n_open is None:
         yield "Decisions count when their reward comes; those without one are left out. With a window they would count."
     elif n_open:

@@ -49,7 +49,7 @@ def draw_readout(found: Readout, *, calendar: bool) -> tuple[Figure | None, int]
 
 
 def write_readout_page(found: Readout, path: str | Path, title: str, *, calendar: bool = True) -> None:
-    """Write the readout as one page with everything in it, whole or not at all; see :func:`render_readout_page`."""
+    """Write the readout as one self-contained page, completely or not at all; see :func:`render_readout_page`."""
     write_text(Path(path), render_readout_page(found, title, calendar=calendar))
 
 

@@ -61,14 +61,16 @@ def find_alerts(
 
     n_decisions = sum(status.decisions.values())
     if n_decisions >= FEWEST and status.rewards == 0 and are_due(None):
-        yield alert("no_rewards", f"{n_decisions} decisions, and no reward of any.")
+        yield alert("no_rewards", f"{n_decisions} decisions, but no rewards.")
     if status.rewards:
         for place, arm in enumerate(status.arms):
             if arm.state != "retired" and arm.decisions >= FEWEST and arm.n_rewards == 0 and are_due(place):
                 sentence = f"The arm {arm.label!r} was served {arm.decisions} times, and has no reward; others have."
                 yield alert(f"arm_without_rewards {arm.label}", sentence)
     if entropy is not None and entropy < COLLAPSED:
-        sentence = f"The entropy of the weights is {entropy:.1%} of that of even ones: hardly anything else is served."
+        sentence = (
+            f"The entropy of the weights is {entropy:.1%} of that of equal weights: almost only one arm is served."
+        )
         yield alert("entropy_collapse", sentence)
     if readout is None:
         return

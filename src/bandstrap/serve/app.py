@@ -59,7 +59,7 @@ class Guard:
     app
         The application.
     hosts
-        Host names that are served, ``*.example.org`` those of a domain; empty: any. ``/healthz`` is served under any name.
+        Allowed host names, with ``*.example.org`` for a domain; empty: any. ``/healthz`` is served under any name.
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
@@ -98,7 +98,7 @@ class Guard:
                 raise Problem(HTTPStatus.BAD_REQUEST, "A request must have one length: Content-Length, or chunks.")
             if self.hosts and not self.serves(scope):
                 raise Problem(
-                    HTTPStatus.BAD_REQUEST, "This host name is not served: --allowed-host names those that are."
+                    HTTPStatus.BAD_REQUEST, "This host name is not served: --allowed-host lists the allowed names."
                 )
             await self.app(scope, counted, with_headers)
         except Problem as problem:  # where the next request would begin may not be known
@@ -119,7 +119,7 @@ class Guard:
 
 
 class Express:
-    """Shortcut before the routes for calls that come by the thousand: FastAPI would do more for each than they need."""
+    """Shortcut for the most frequent calls, which need only a part of FastAPI's work."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -147,7 +147,7 @@ class Express:
 
 
 class Service(FastAPI):
-    """Application with :class:`Guard` and :class:`Express` before all else."""
+    """Application behind :class:`Guard` and :class:`Express`."""
 
     front: ASGIApp
 
@@ -165,7 +165,7 @@ class Service(FastAPI):
         await (self.front if scope["type"] == "http" else super().__call__)(scope, receive, send)
 
     def put_in_front(self, options: ServiceOptions) -> None:
-        """Let calls meet the guard and the shortcut before FastAPI."""
+        """Put the guard and the shortcut in front of FastAPI."""
         front: ASGIApp = Express(super().__call__)
         if options.cors_origins:
             front = CORSMiddleware(
@@ -179,7 +179,7 @@ class Service(FastAPI):
 
 
 def kind_of(scope: AsgiScope) -> str:
-    """The kind of a request, of which there are few, whatever is asked for."""
+    """The kind of a request, from a small set."""
     parts = scope["path"].split("/")
     if len(parts) == 4 and parts[1] == "experiments" and parts[3] in decisions.EXPRESS:
         return str(parts[3])
@@ -192,7 +192,7 @@ def make_app(options: ServiceOptions) -> FastAPI:
     Parameters
     ----------
     options
-        The database and what the service allows.
+        The database and the settings of the service.
     """
     hub = Hub(options)
 
@@ -231,7 +231,7 @@ def make_app(options: ServiceOptions) -> FastAPI:
 
 
 async def on_refusal(_: Request, error: Exception) -> JSONResponse:
-    """Answer with what the library refuses, or the database."""
+    """Turn refusals of the library, and errors of the database, into answers."""
     return refused(error).response()
 
 

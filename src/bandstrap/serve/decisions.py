@@ -197,7 +197,7 @@ async def import_(request: Request) -> Response:
     for item in items:
         key, unit = str(hub.options.hide(item.key)), hub.options.hide(item.unit)
         if item.forced == (item.version is not None):
-            sentence = "An import needs 'version', which the weights had, or 'forced': true."
+            sentence = "An import needs the 'version' of its weights, or 'forced': true."
             wishes.append(Problem(HTTPStatus.UNPROCESSABLE_ENTITY, sentence))
         elif item.forced:
             wishes.append(ForcedWish(key, unit, item.arm))

@@ -105,7 +105,7 @@ async def weights(request: Request, name: str, if_none_match: Annotated[str | No
     if request.state.token.scope == "read":
         del found["salt"]
     elif hub.options.privacy_key is not None:
-        raise InvalidInput("This service stores hashes of keys, from which other arms follow than from keys.")
+        raise InvalidInput("This service stores hashes of keys, which give other arms than the keys themselves.")
     return tagged(found, if_none_match)
 
 

@@ -58,14 +58,14 @@ class ServiceOptions:
     allow_code
         Run policies in files that the database names.
     allowed_hosts, cors_origins
-        Host names under which the service answers, and origins whose pages may ask it; empty: any, and none.
+        Allowed host names (empty: any), and origins whose pages may call the service (empty: none).
     privacy_key
-        With one, units and keys are stored as their hashes under it (HMAC-SHA256): whoever has the database without the
-        key cannot tell whose they are. It must stay the same as long as an experiment does.
+        With a key, units and keys are stored as their hashes under it (HMAC-SHA256): without it, the database does not
+        reveal them. It must not change during an experiment.
     retain
         Seconds after which units and keys of decisions are erased; by default they are kept.
     alert_url
-        Where alerts are posted to, as JSON; by default nowhere.
+        Address for alerts, posted as JSON; default: none.
     """
 
     target: str
@@ -79,14 +79,14 @@ class ServiceOptions:
     alert_url: str | None = None
 
     def hide(self, text: str | None) -> str | None:
-        """A unit or a key as it is stored."""
+        """A unit or a key in its stored form."""
         if text is None or self.privacy_key is None:
             return text
         return hidden(self.privacy_key, text)
 
 
 class Reader(NamedTuple):
-    """An experiment that is read, and the lock under which it is reported on: who waits for a report gets the same."""
+    """An experiment for reading, and the lock of its reports: waiting callers share one report."""
 
     experiment: Experiment
     lock: threading.RLock
@@ -112,7 +112,7 @@ class Hub:
         self._reports = ThreadPoolExecutor(limits.REPORTS, "report")
 
     def open(self, *, create: bool = True) -> None:
-        """Connect; with ``create`` the database is made if there is none, and tables for tokens, otherwise only read."""
+        """Connect; with ``create`` a missing database and tables for tokens are made, otherwise it is only read."""
         self.store = self._connect(create=create)
         if create:
             prepare(self.store)
@@ -120,7 +120,7 @@ class Hub:
         self.chores = Chores(self)
 
     def close(self) -> None:
-        """Commit what was accepted, and disconnect."""
+        """Commit accepted calls, and disconnect."""
         self.chores.close()
         self._reports.shutdown()
         with self._lock:
@@ -163,7 +163,7 @@ class Hub:
         return await asyncio.get_running_loop().run_in_executor(self._reports, call, *arguments)
 
     async def read(self, name: str, what: Callable[[Experiment], R]) -> R:
-        """Ask an experiment by another connection than that of decisions, which do not wait for it."""
+        """Query an experiment over a separate connection, so that decisions do not wait."""
         return await self.report(lambda: what(self._reader(name).experiment))
 
     def _reader(self, name: str) -> Reader:
@@ -190,7 +190,7 @@ class Hub:
             return answer
 
     async def status(self, name: str) -> Status:
-        """Status of an experiment; a status is shown again for ten times as long as it took."""
+        """Status of an experiment; it is reused for ten times the time of its computation."""
         return await self.report(self._kept, name, "status", Experiment.status)
 
     async def readout(self, name: str) -> Readout:
@@ -198,7 +198,7 @@ class Hub:
         return await self.report(self._kept, name, "readout", Experiment.readout)
 
     def told(self, name: str) -> tuple[Status, Readout | None, float | None]:
-        """All that is told of an experiment: status, readout where arms can be compared, and entropy of the weights."""
+        """Full report of an experiment: status, readout if arms can be compared, and entropy of the weights."""
         status = self._kept(name, "status", Experiment.status)
         has_readout = self._kept(name, "comparable", lambda experiment: is_comparable(experiment.state))
         readout = self._kept(name, "readout", Experiment.readout) if has_readout else None
@@ -213,12 +213,12 @@ class Hub:
         return self._kept(name, "forced", lambda experiment: count_forced(experiment.store, experiment.row.id))
 
     def kept_page(self, name: str, render: Callable[[Hub, str], str]) -> str:
-        """A page about an experiment, drawn by one thread at a time, and shown again as :meth:`_kept` says."""
+        """A page about an experiment, drawn by one thread at a time, and reused as described in :meth:`_kept`."""
         with self._drawing:
             return self._kept(name, "page", lambda _: render(self, name))
 
     async def change(self, name: str, how: Callable[[Experiment], AppliedChange | None]) -> dict[str, float]:
-        """Change an experiment; which version has the change, and the seconds after which all decisions follow it."""
+        """Change an experiment; returns the version of the change, and the seconds after which all decisions follow it."""
 
         def changed(experiment: Experiment) -> dict[str, float]:
             applied = how(experiment) or AppliedChange(experiment.refresh(), 0.0)
@@ -228,7 +228,7 @@ class Hub:
         return await self.read(name, changed)
 
     async def set_arm(self, name: str, arm: str, wanted: str, actor: str) -> dict[str, float]:
-        """Add an arm, or pause or resume it, unless it is so already."""
+        """Add, pause or resume an arm, unless it is in that state already."""
 
         def settle(experiment: Experiment) -> AppliedChange | None:
             experiment.refresh()
@@ -243,7 +243,7 @@ class Hub:
         return await self.change(name, settle)
 
     async def create(self, settings: dict[str, Any], actor: str) -> dict[str, Any]:
-        """Create an experiment; a policy in a file is run only if the service was told to."""
+        """Create an experiment; a policy in a file is run only if the service allows it."""
 
         def made() -> dict[str, Any]:
             name, policy = settings.pop("name"), settings.pop("policy")
@@ -262,11 +262,11 @@ class Hub:
         return await asyncio.to_thread(self.store.experiments)
 
     def count_decision(self, name: str, decision: Decision) -> None:
-        """Count a decision that was answered."""
+        """Count an answered decision."""
         self.metrics.labelled(self.metrics.decisions, name, str(decision.arm), decision.source).inc()
 
     def count_outcomes(self, counter: Any, name: str, outcomes: Sequence[Any]) -> None:
-        """Count outcomes by their words; refusals are one word."""
+        """Count outcomes by name; all refusals have one name."""
         for word, count in Counter("refused" if isinstance(one, Exception) else one for one in outcomes).items():
             counter.labels(name, word).inc(count)
 
@@ -300,7 +300,7 @@ class Hub:
     # --- rewards by unit -------------------------------------------------------------------------------------------------
 
     async def last_decisions(self, desk: Desk, units: Sequence[str]) -> Mapping[str, str | Problem]:
-        """The last decision of each unit within the window, by its id; a problem where there is none, or two at once."""
+        """The id of each unit's last decision within the window; a problem if there is none, or two at one time."""
 
         def found() -> dict[str, str | Problem]:
             experiment = desk.experiment
@@ -312,7 +312,7 @@ class Hub:
     # --- readiness --------------------------------------------------------------------------------------------------------
 
     async def check_ready(self) -> None:
-        """Refuse where the store cannot be written, or processing is far behind."""
+        """Refuse if the store cannot be written, or processing is far behind."""
         try:
             await asyncio.to_thread(write_something, self.store)
         except StoreError as error:
@@ -337,7 +337,7 @@ class Hub:
 
 
 def entropy_of(experiment: Experiment) -> float | None:
-    """The entropy of the weights now over that of even ones; none of actions, of one arm, or once the policy is done."""
+    """Entropy of the weights divided by that of equal weights; none for actions, one arm, or a finished policy."""
     if experiment.settings.has_context or experiment.state.mode in ("finished", "archived"):
         return None
     weights = [weight for weight in published_weights(experiment)["weights"] if weight > 0]
@@ -346,9 +346,7 @@ def entropy_of(experiment: Experiment) -> float | None:
 
 
 def public(definition: str, changes: Sequence[Change]) -> dict[str, Any]:
-    """The settings of an experiment, after its changes, that whoever may read may know: with the seed he could choose
-    his arm.
-    """
+    """The current settings of an experiment without its seed, which would reveal the arm of every key."""
     settings = json.loads(definition)
     found = {name: settings[name] for name in ("policy", "arms", "direction", "mode")}
     for change in changes:
@@ -361,7 +359,7 @@ def public(definition: str, changes: Sequence[Change]) -> dict[str, Any]:
 
 @writing
 def prepare(database: Database) -> None:
-    """Make what the service needs beside the tables of live experiments."""
+    """Create the service's own tables."""
     for statement in (TABLE, WRITTEN, alerts.TABLE, forced.TABLE, forced.INDEX):
         database._ask(statement)
     database._ask(
@@ -371,7 +369,7 @@ def prepare(database: Database) -> None:
 
 @writing
 def write_something(database: Database) -> None:
-    """Write, as decisions do: to open a transaction would succeed on a disk that is full."""
+    """Write, as decisions do: only opening a transaction would succeed on a full disk."""
     database._ask(
         f"INSERT INTO serve_written (id, at) VALUES (1, {database.now}) ON CONFLICT (id) DO UPDATE SET at = excluded.at"
     )
@@ -381,9 +379,9 @@ def write_something(database: Database) -> None:
 def last_of_units(
     database: Database, experiment: int, units: Sequence[str], window: float | None
 ) -> list[str | Problem]:
-    """The id of each unit's last decision, shown within ``window`` seconds; two of the same time are refused.
+    """The id of each unit's last decision shown within ``window`` seconds; two at the same time are refused.
 
-    One that was deferred was shown when it was activated; one that was not is the last only where none was shown.
+    A deferred decision was shown when it was activated; one not activated counts as the last only if none was shown.
     """
     return [last_of_unit(database, experiment, unit, math.inf if window is None else window) for unit in units]
 
@@ -406,10 +404,10 @@ def last_of_unit(database: Database, experiment: int, unit: str, window: float) 
     ((forced,),) = database._ask("SELECT max(at) FROM serve_forced WHERE experiment = ? AND unit = ?", experiment, unit)
     newest = sorted(found, reverse=True)[:2]
     if forced is not None and forced > max((time for _, time, _ in newest), default=-math.inf):
-        sentence = f"The unit {brief(unit)} was last served by force, which nothing is learned of."
+        sentence = f"The last decision of the unit {brief(unit)} was forced; nothing is learned from it."
         return Problem(HTTPStatus.CONFLICT, sentence)
     if not newest:
-        return Problem(HTTPStatus.NOT_FOUND, f"There is no decision of the unit {brief(unit)} in time.")
+        return Problem(HTTPStatus.NOT_FOUND, f"There is no decision of the unit {brief(unit)} within the window.")
     if len(newest) == 2 and newest[0][:2] == newest[1][:2]:
         sentence = f"The unit {brief(unit)} has two decisions of the same time: name the decision."
         return Problem(HTTPStatus.CONFLICT, sentence)

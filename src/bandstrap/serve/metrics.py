@@ -21,12 +21,12 @@ class Metrics:
         self._labelled: dict[tuple[Any, tuple[str, ...]], Any] = {}
         own: dict[str, Any] = {"registry": self.registry, "namespace": "bandstrap"}
         self.decisions = Counter("decisions", "Decisions answered.", ["experiment", "arm", "source"], **own)
-        self.rewards = Counter("rewards", "Rewards by what became of them.", ["experiment", "outcome"], **own)
+        self.rewards = Counter("rewards", "Rewards by outcome.", ["experiment", "outcome"], **own)
         self.forced = Counter("forced", "Arms served by force, as clients reported.", ["experiment", "outcome"], **own)
         self.refusals = Counter("refusals", "Requests refused.", ["status"], **own)
         self.batch = Histogram(
             "commit_calls",
-            "Calls that one transaction stored.",
+            "Calls stored per transaction.",
             ["kind"],
             buckets=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
             **own,
@@ -36,7 +36,7 @@ class Metrics:
         gauges = own | {"multiprocess_mode": "max"}
         self.lag = Gauge("lag_refreshes", "Age of a worker's state in intervals of refresh.", ["experiment"], **gauges)
         self.entropy = Gauge(
-            "weight_entropy", "Entropy of the weights over that of even ones.", ["experiment"], **gauges
+            "weight_entropy", "Entropy of the weights divided by that of equal weights.", ["experiment"], **gauges
         )
 
     def labelled(self, metric: Any, *labels: str) -> Any:

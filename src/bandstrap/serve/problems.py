@@ -106,7 +106,7 @@ def read_json(text: bytes) -> Any:
 
 def refuse_constant(word: str) -> float:
     """Refuse NaN and Infinity, which are not JSON."""
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def finite(text: str) -> float:

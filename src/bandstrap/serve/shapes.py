@@ -28,16 +28,16 @@ class DecisionRequest(StrictShape):
         None, max_length=limits.ITEMS, description="Features of the actions, for a linear policy."
     )
     context: dict[Text, ContextValue] | list[float] | None = Field(
-        None, max_length=limits.ITEMS, description="What is known of this visit, for a contextual policy."
+        None, max_length=limits.ITEMS, description="Context of this visit, for a contextual policy."
     )
-    defer: bool = Field(False, description="Leave the decision out until it is activated.")
+    defer: bool = Field(False, description="Ignore the decision until it is activated.")
 
 
 class RewardRequest(StrictShape):
     """A reward of a decision, given by its id, or of a unit's last decision."""
 
     decision: Text | None = Field(None, description="Id of a decision.")
-    unit: Text | None = Field(None, description="Unit whose last decision within the window the reward is of.")
+    unit: Text | None = Field(None, description="Unit; the reward belongs to its last decision within the window.")
     value: float
     key: Text | None = Field(None, description="Idempotency key, for a decision with several rewards.")
 
@@ -45,11 +45,13 @@ class RewardRequest(StrictShape):
 class ImportRequest(StrictShape):
     """A decision that was made elsewhere: from weights of a version, or by force, where the service did not answer."""
 
-    key: Text = Field(description="The key under which it was made.")
-    unit: Text | None = Field(None, description="Its unit; default: none, and the key says who is held out.")
+    key: Text = Field(description="Key of the decision.")
+    unit: Text | None = Field(
+        None, description="Unit of the decision; default: none, and the key determines the holdout."
+    )
     arm: Text = Field(description="The arm that was served.")
-    version: int | None = Field(None, ge=0, le=2**53, description="Version of the weights that it was made from.")
-    forced: bool = Field(False, description="Nobody drew it: it is counted, and nothing is learned of it.")
+    version: int | None = Field(None, ge=0, le=2**53, description="Version of the weights behind the decision.")
+    forced: bool = Field(False, description="The arm was not drawn: it is counted, but nothing is learned from it.")
 
 
 class ArmRequest(StrictShape):
@@ -62,7 +64,7 @@ class FinishRequest(StrictShape):
     """The arm that is served to all from now on."""
 
     arm: Text
-    holdout: float = Field(0.0, description="Share of units that is still given the control.")
+    holdout: float = Field(0.0, description="Share of units that still get the control.")
 
 
 class ChangeRequest(StrictShape):

@@ -99,7 +99,7 @@ def revoke_token(database: Database, id_: str) -> None:
         f"UPDATE serve_token SET revoked_at = {database.now} WHERE id = ? AND revoked_at IS NULL RETURNING id", id_
     )
     if not found:
-        raise InvalidInput(f"There is no token {brief(id_)} that is not revoked yet; 'bandstrap token list' shows all.")
+        raise InvalidInput(f"There is no active token {brief(id_)}; 'bandstrap token list' shows all.")
 
 
 @writing
