@@ -12,9 +12,9 @@ bandstrap.bounds
 bandstrap.evidence
     Differences between arms and verdicts from adaptive logs, valid at all times and under any drift.
 bandstrap.policies
-    All policies by name, and the parts of a policy of your own.
+    All policies by name, and the parts for a policy of your own.
 bandstrap.multipliers, bandstrap.theory
-    The bootstrap quantile, and the bounds of the theorems.
+    The bootstrap quantile, and the bounds from the theorems.
 bandstrap.experiments, bandstrap.league, bandstrap.plots
     Experiments in TOML, every policy on every environment, pictures.
 bandstrap.live

@@ -302,11 +302,11 @@ ROUNDS = (
         ({"delay": "geom:q=3"}, "must be given with the parameters of geom .*Got 'geom:q=3' instead."),
         (
             {"delay": "normal:loc=200"},
-            "must be a distribution of numbers of at least 0. Got normal:loc=200, whose values begin at -inf, instead.",
+            "must be a distribution of non-negative numbers. Got normal:loc=200, whose values begin at -inf, instead.",
         ),
         (
             {"delay": stats.poisson(3, loc=-1)},
-            "of numbers of at least 0. Got poisson@[a-p]{8}, whose values begin at -1,",
+            "of non-negative numbers. Got poisson@[a-p]{8}, whose values begin at -1,",
         ),
         ({"batch": 0}, "The 'batch' parameter of simulate must be an integer of at least 1. Got 0 instead."),
         ({"batch": 2.0}, "The 'batch' parameter of simulate must be an integer of at least 1. Got 2.0 instead."),
@@ -337,7 +337,5 @@ def test_a_law_whose_draws_are_not_what_it_says_is_refused_when_it_draws(wrong):
             return np.clip(x, 0, 1)
 
     law = Odd(a=0.0, b=1.0, name="odd")()
-    with pytest.raises(
-        InvalidInput, match=f"a distribution of numbers of at least 0. Got a draw of {wrong:g} instead."
-    ):
+    with pytest.raises(InvalidInput, match=f"a distribution of non-negative numbers. Got a draw of {wrong:g} instead."):
         simulate(UCB1(), WORLD, **SIZES, delay=law)

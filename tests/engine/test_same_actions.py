@@ -14,9 +14,7 @@ SIZES = {"horizon": 60, "replications": 2, "seed": 0, "progress": False}
 
 
 def test_new_actions_each_round_are_warned_of():
-    with pytest.warns(
-        AssumptionWarning, match="linear_reboot needs actions that stay the same; those of linear_bandit"
-    ):
+    with pytest.warns(AssumptionWarning, match="linear_reboot needs a fixed set of actions; linear_bandit"):
         simulate([LinearReBoot(), LinUCB()], LinearBandit(3, n_actions=4, contextual=True), **SIZES)
     simulate(LinearReBoot(), LinearBandit(3, n_actions=4), **SIZES)  # warnings are errors here
     simulate(LinUCB(), LinearBandit(3, n_actions=4, contextual=True), **SIZES)

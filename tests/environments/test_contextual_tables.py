@@ -53,12 +53,12 @@ def test_a_table_of_rewards_has_those_of_every_arm(tmp_path):
     ("text", "options", "message"),
     [
         (ROWS, {"label": "sort"}, "made of the columns"),
-        ("size,kind\n1,a\n2,a\n", {"label": "kind"}, "two arms at least"),
+        ("size,kind\n1,a\n2,a\n", {"label": "kind"}, "at least two arms"),
         ("kind\na\nb\n", {"label": "kind"}, "one column at least"),
-        ("size,kind\n", {"label": "kind"}, "two arms at least"),
+        ("size,kind\n", {"label": "kind"}, "at least two arms"),
         ("size,kind\n1,a\n2,\n", {"label": "kind"}, "without missing values"),
         ("size,kind\n1e60,a\n2,b\n", {"label": "kind"}, "no larger than 1e+50"),
-        (ROWS, {"label": "kind", "digest": "other"}, "was edited since"),
+        (ROWS, {"label": "kind", "digest": "other"}, "was edited after"),
     ],
 )
 def test_tables_that_cannot_be_played_are_refused_in_a_sentence(tmp_path, text, options, message):
@@ -102,7 +102,7 @@ def test_sets_that_are_not_there_are_refused_in_a_sentence(package):
     ):
         with pytest.raises(InvalidInput, match=message):
             PackagedSet(name)
-    with pytest.raises(InvalidInput, match="was edited since"):
+    with pytest.raises(InvalidInput, match="was edited after"):
         PackagedSet("keel", digest="other")
 
 

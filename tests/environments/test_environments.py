@@ -670,9 +670,7 @@ def test_data_from_a_file_are_those_of_a_mapping(table):
 def test_a_file_edited_since_is_refused(table):
     label = Empirical.from_csv(table, arm="variant", reward="revenue").label
     table.write_text(TABLE.replace("2.5", "2.6"), encoding="utf-8")
-    with pytest.raises(
-        InvalidInput, match=r"clicks of may=1\.csv was edited since the digest '[a-p]{8}' was taken of it"
-    ):
+    with pytest.raises(InvalidInput, match=r"clicks of may=1\.csv was edited after its digest '[a-p]{8}' was taken"):
         Empirical.from_call(**parse_call(label).options)
     table.write_text(
         TABLE.replace("day", "date").replace("old,1", "old,7"), encoding="utf-8"
@@ -687,8 +685,8 @@ def test_a_file_edited_since_is_refused(table):
         (TABLE, {"reward": "x"}, r"has no column 'x'; it has variant, day, revenue\.$"),
         (TABLE, {"reward": "variant"}, r"'reward' parameter of Empirical.from_csv must be another column than 'arm'"),
         (TABLE, {"arm": 2024}, r"'arm' parameter .* must be the name of a column; in a call, .* quotes. Got 2024"),
-        (TABLE, {"digest": "abcdefgh"}, r"was edited since the digest 'abcdefgh'"),
-        (TABLE, {"digest": 12}, r"was edited since the digest 12"),
+        (TABLE, {"digest": "abcdefgh"}, r"was edited after its digest 'abcdefgh'"),
+        (TABLE, {"digest": 12}, r"was edited after its digest 12"),
         (
             TABLE,
             {"arms": "x"},

@@ -474,7 +474,7 @@ def test_workers_that_come_late_are_waited_for_but_not_for_ever(small, monkeypat
     assert worker_count(executor) == 0
     monkeypatch.setattr(executors, "LOOK", 0.1)
     monkeypatch.setattr(executors, "NO_WORKERS", 0.5)
-    with pytest.raises(BrokenExecutor, match=r"There has been no worker for 0 s\. What was finished before is kept\."):
+    with pytest.raises(BrokenExecutor, match=r"There has been no worker for 0 s\. Finished work is kept\."):
         total(5, executor=executor)
     monkeypatch.setattr(executors, "NO_WORKERS", PATIENCE)
     timer = threading.Timer(0.3, cluster.scale, [1])

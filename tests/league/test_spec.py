@@ -145,7 +145,7 @@ def test_who_plays_beside_the_others_is_named_or_called_too():
         ([], ["oful"], "unknown policy 'oful'; known are"),
         ([], ["ucb1:sigma={width}"], "asks for more than one kind of truth, or for none of {sigma}, {lower}, "),
         ([], ["imed:sigma={sigma},upper={upper}"], "asks for more than one kind of truth"),
-        ([], ["ucb1:direction=min"], "'direction' parameter of UCB1 must be left out of a simulation, which has"),
+        ([], ["ucb1:direction=min"], "'direction' parameter of UCB1 must be left out of a simulation, which sets"),
         ([], ["ucb1:sigma=0"], "'sigma' parameter of UCB1 must be"),
         ([], ["ucb1:wings=2"], "UCB1 has no parameter 'wings'; it takes sigma"),
     ],

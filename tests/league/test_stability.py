@@ -120,7 +120,7 @@ told = "nothing"
         ),
     ):
         path.write_text(wrong)
-        with pytest.raises(InvalidInput, match="stability needs means that stay, and rewards that are learned at once"):
+        with pytest.raises(InvalidInput, match="stability needs constant means and rewards without delay"):
             read_league(path)
 
 

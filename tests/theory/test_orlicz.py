@@ -221,7 +221,7 @@ def test_law_must_be_one_frozen_distribution(law):
 
 def test_discrete_law_must_not_be_too_wide():
     with pytest.raises(
-        InvalidInput, match="'law' parameter of orlicz_norm must be a distribution of at most 2000000 atoms"
+        InvalidInput, match="'law' parameter of orlicz_norm must be a distribution with at most 2000000 atoms"
     ):
         orlicz_norm(stats.geom(1e-6), 1)
 

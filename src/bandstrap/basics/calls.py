@@ -35,9 +35,8 @@ class Call(NamedTuple):
 def parse_call(text: str, firsts: Mapping[str, str] = MappingProxyType({})) -> Call:
     """Parse ``name`` or ``name:key=value,...``.
 
-    Values are numbers, ``true``/``false``, ``(a, b)`` pairs, tables ``{"a": 1}`` or words.
-    A value in quotes is text, whatever it holds. For the names in ``firsts`` the first value may come without a key: it is
-    the text of the option given there.
+    Values are numbers, ``true``/``false``, ``(a, b)`` pairs, tables ``{"a": 1}`` or words. A value in quotes is always
+    text. For the names in ``firsts`` the first value may come without a key: it is the text of the option given there.
 
     >>> parse_call("bootstrap:sigma=2,correction=sharp")
     Call(name='bootstrap', options={'sigma': 2, 'correction': 'sharp'})
@@ -127,7 +126,7 @@ def format_value(value: object) -> str:
 
 
 def fingerprint(*parts: bytes) -> str:
-    """A word of eight letters that differs where the contents differ, except in one case in four billion.
+    """A fingerprint of eight letters; different contents share one only in one case in four billion.
 
     Letters alone, so that no fingerprint reads as a number.
     """

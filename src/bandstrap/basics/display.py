@@ -125,7 +125,7 @@ def as_html(display: Display) -> str:
 
 
 class Displayed:
-    """Object that is printed as a table, and shown as one in a notebook."""
+    """Object that prints as a table, also in a notebook."""
 
     def _display(self) -> Display:
         raise NotImplementedError

@@ -79,8 +79,8 @@ def law_name(law: object) -> str:
 def law_content(law: KnownLaw) -> bytes:
     """Content that tells a distribution from others: name, moments, support and a few draws.
 
-    Parameters alone do not: a family of the user's own may hold data, and the same distribution can be written in
-    several ways.
+    Parameters are not enough: a user's own family may contain data, and the same distribution can be written in several
+    ways.
     """
     with np.errstate(all="ignore"):  # SciPy's moments overflow on their way to a correct limit
         numbers = [law.mean(), law.std(), *law.support(), *law.rvs(size=64, random_state=np.random.default_rng(0))]
@@ -88,7 +88,7 @@ def law_content(law: KnownLaw) -> bytes:
 
 
 def law_called(text: str, parameter: str, owner: str, rule: str) -> KnownLaw:
-    """A frozen distribution from its name with parameters, such as ``t:df=3``; ``rule`` is for a name that is not known.
+    """A frozen distribution from its name with parameters, such as ``t:df=3``; ``rule`` is for refusals of unknown names.
 
     >>> float(law_called("geom:p=0.5", "delay", "simulate", "a law").mean())
     2.0

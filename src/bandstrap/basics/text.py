@@ -53,7 +53,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def listed(names: Iterable[object], most: int = SEVERAL) -> str:
-    """Names with commas between, each shortened; of a longer list the first ones, and how many there are.
+    """Names separated by commas, each shortened; for a longer list, the first names and the total number.
 
     >>> listed("abcdef", 2)
     'a, b, ... (6 in all)'

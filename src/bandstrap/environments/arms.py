@@ -25,7 +25,7 @@ def as_laws(laws: object) -> tuple[object, ...]:
 
 
 class OfDistributions(Environment):
-    """Arms whose rewards are drawn from distributions of their own, not by their means."""
+    """Arms whose rewards are drawn from their own distributions, not from their means."""
 
     def draw_moved(
         self, means: Floats, traits: AnyArray, level: Floats, shift: Floats, rng: np.random.Generator
@@ -86,7 +86,7 @@ class Arms(OfDistributions):
 
 
 class Empirical(OfDistributions):
-    """Rewards drawn with replacement from rewards that were observed; the means are those of the data.
+    """Rewards drawn with replacement from observed rewards; the true means are those of the data.
 
     Parameters
     ----------
@@ -142,8 +142,7 @@ class Empirical(OfDistributions):
         reward
             Column with the rewards.
         digest
-            Fingerprint of the data as a label shows it: a file that was edited since is refused. By default any data
-            will do.
+            Fingerprint of the data, as in a label: a file edited since is refused. By default any data are accepted.
         """
         columns: dict[str, object] = {"arm": arm, "reward": reward}
         for parameter, value in columns.items():
@@ -164,7 +163,7 @@ class Empirical(OfDistributions):
         made = cls(groups)
         if digest is not None and digest != made.digest:
             raise InvalidInput(
-                f"{file} was edited since the digest {digest!r} was taken of it: its data now have {made.digest!r}."
+                f"{file} was edited after its digest {digest!r} was taken: its data now have {made.digest!r}."
             )
         made._source = {"file": str(file), "arm": arm, "reward": reward}
         return made

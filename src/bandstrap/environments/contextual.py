@@ -18,7 +18,7 @@ CONTEXTUAL_ENVIRONMENTS: dict[str, type[Environment]] = {}
 class ContextualEnvironment(Environment):
     """Base of environments with contexts: the means of all arms follow from the context of a round.
 
-    Subclasses give ``draw_contexts`` and ``draw_outcomes``. Policies of arms alone may play too: they do not see contexts.
+    Subclasses give ``draw_contexts`` and ``draw_outcomes``. Policies of arms can also play, but do not see the contexts.
     """
 
     registry: ClassVar[dict[str, type[Environment]]] = CONTEXTUAL_ENVIRONMENTS
@@ -27,11 +27,11 @@ class ContextualEnvironment(Environment):
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Contexts; who plays arms alone does not see them."""
+        """Contexts, and arms for policies that ignore contexts."""
         return ("contexts", "arms")
 
     def check_world(self) -> None:
-        """Refuse one whose single round no memory would hold."""
+        """Refuse an environment in which a single round exceeds memory."""
         check_memory(WORD * (self.dimension + 2 * self.n_arms), "dimension", type(self).__name__, self.dimension)
 
     def draw_contexts(self, n: int, rng: np.random.Generator) -> AnyArray:
@@ -49,7 +49,7 @@ class ContextualEnvironment(Environment):
 
 
 class LinearContexts(ContextualEnvironment):
-    r"""Labelled arms whose means are linear in the context, or linear but for a bend.
+    r"""Labelled arms whose means are linear in the context, or linear with a bend.
 
     .. math:: \text{reward of arm } k = a_k + x^\top\theta_k + c\,\sin(2\,x^\top\eta_k) + \text{noise}
 
@@ -65,7 +65,7 @@ class LinearContexts(ContextualEnvironment):
     bend
         :math:`c`; with the default 0 a linear model is right.
     relevant
-        How many features matter; the others carry nothing. By default all.
+        Number of features that matter; the others have no effect. By default all.
     scale
         Standard deviation of the noise, which is normal.
 
@@ -119,8 +119,8 @@ class LinearContexts(ContextualEnvironment):
 class Wheel(ContextualEnvironment):
     r"""The wheel bandit: the best arm pays only far from the centre, where contexts are rare.
 
-    Contexts are uniform on the unit disc. The first of five arms pays 1.2 on average, the others 1; but farther than
-    ``delta`` from the middle the arm of the quadrant pays 50. Noise is normal with standard deviation 0.01.
+    Contexts are uniform on the unit disc. The first of five arms pays 1.2 on average, the others 1. Farther than ``delta``
+    from the centre, the arm of the quadrant pays 50. Noise is normal with standard deviation 0.01.
 
     Parameters
     ----------

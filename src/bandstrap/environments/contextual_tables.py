@@ -24,7 +24,7 @@ LARGEST_FEATURE = 1e50
 
 
 class TableEnvironment(ContextualEnvironment):
-    """Rows of a table in random order: those of a replication are shuffled, and shuffled again when they are used up."""
+    """Rows of a table in random order; when all are used, they are shuffled again."""
 
     first_option: ClassVar[str | None] = "file"
     # The features of each row, and the rewards of all arms.
@@ -36,7 +36,7 @@ class TableEnvironment(ContextualEnvironment):
         """Keep what is played."""
         owner = type(self).__name__
         if len(arms) < 2:
-            raise requirement("file", owner, "a table with two arms at least", f"{len(arms)} ({', '.join(arms)})")
+            raise requirement("file", owner, "a table with at least two arms", f"{len(arms)} ({', '.join(arms)})")
         if features.shape[1] == 0:
             raise requirement("context", owner, "one column at least", "none")
         if len(features) == 0:
@@ -53,7 +53,7 @@ class TableEnvironment(ContextualEnvironment):
         return np.concatenate([rng.permutation(n_rows) for _ in range(-(-n // n_rows))])[:n]
 
     def draw_outcomes(self, seen: AnyArray, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """The rewards as they are in the table, which are also the means."""
+        """The rewards of the table, which are also the means."""
         rewards = self.outcomes[seen]
         return rewards, rewards, self.features[seen]
 
@@ -68,15 +68,15 @@ class TableEnvironment(ContextualEnvironment):
         return str(Call(self.origin or self.name, self._about | {"digest": self.digest}))
 
     def check_digest(self, file: object, digest: str | None) -> None:
-        """Refuse data that were edited since a fingerprint was taken."""
+        """Refuse data that were edited after a fingerprint was taken."""
         if digest is not None and digest != self.digest:
             raise InvalidInput(
-                f"{file} was edited since the digest {digest!r} was taken of it: its data now have {self.digest!r}."
+                f"{file} was edited after its digest {digest!r} was taken: its data now have {self.digest!r}."
             )
 
 
 class ClassTable(TableEnvironment):
-    """Rows that are classified: the arms are the classes, and the reward is 1 for the right one."""
+    """Rows with classes: the arms are the classes, and the reward is 1 for the right class."""
 
     def keep_classes(
         self, columns: Sequence[Sequence[str] | Floats], classes: Sequence[str], owner: str, about: Mapping[str, object]
@@ -91,17 +91,17 @@ class ClassTable(TableEnvironment):
 
 
 class Classification(ClassTable):
-    """A classification set as a bandit: the arms are the classes, and the reward is 1 for the right one.
+    """A classification set as a bandit: the arms are the classes, and the reward is 1 for the right class.
 
     Parameters
     ----------
     file
-        A CSV or Parquet file: ``classification:iris.csv,label=species``. A column of text is a category, with a feature for
-        each level; one of numbers is a feature, of which some may be missing.
+        A CSV or Parquet file: ``classification:iris.csv,label=species``. A column of text is a category, with one feature
+        per level. A column of numbers is one feature and may have missing values.
     label
         The column with the class.
     digest
-        Fingerprint of the data as a label shows it: a file that was edited since is refused.
+        Fingerprint of the data, as in a label: a file edited since is refused.
     """
 
     def __init__(self, file: str | Path, *, label: str, digest: str | None = None) -> None:
@@ -127,7 +127,7 @@ class RewardTable(TableEnvironment):
     context
         The columns with the context; by default all others. See :class:`bandstrap.environments.Classification`.
     digest
-        Fingerprint of the data as a label shows it: a file that was edited since is refused.
+        Fingerprint of the data, as in a label: a file edited since is refused.
     """
 
     name: ClassVar[str] = "rewards"

@@ -22,22 +22,22 @@ class Drifting(Environment):
 
     .. math:: \mu \bigl(1 + (\text{factor} - 1)\, u(x)\bigr) + \text{shift} \cdot u(x)
 
-    - ``"trend"``: :math:`u(x) = x`. All means rise, or fall, all the time.
+    - ``"trend"``: :math:`u(x) = x`. All means rise or fall steadily.
     - ``"jump"``: :math:`u(x) = 1` from ``at`` on, 0 before.
     - ``"wave"``: :math:`u(x) = (1 - \cos(2 \pi \, \text{waves} \, x))/2`, between 0 and 1.
-    - ``"swap"``: :math:`u(x) = 0`. From ``at`` on the best arm has the distribution of the worst, the second that of the
-      last but one, and the other way round.
+    - ``"swap"``: :math:`u(x) = 0`. From ``at`` on the order of arms is reversed: the best swaps distributions with the
+      worst, the second best with the second worst, etc.
 
     Parameters
     ----------
     environment
-        What changes: an environment of arms, by default ``Gaussian()``. On the command line it is a call in quotes.
+        The environment of arms that changes, by default ``Gaussian()``. On the command line it is a call in quotes.
     drift
-        How it changes, see above. The default needs no other parameter.
+        Kind of change, see above. The default needs no other parameter.
     factor
-        What means are multiplied by, more than 0: at the end of a trend, after a jump, at the crests of a wave.
+        Factor of the means, more than 0: at the end of a trend, after a jump, at the crests of a wave.
     shift
-        What is added to them then.
+        Number added to the means at the same rounds.
     at
         Share of the rounds before the jump or the swap.
     waves
@@ -45,12 +45,12 @@ class Drifting(Environment):
 
     Notes
     -----
-    The rewards of a round are drawn from the distribution that its means give: a Bernoulli arm has another probability, an
-    exponential one another spread, too. Where means do not say what is drawn, in :class:`bandstrap.environments.Arms` and
-    :class:`bandstrap.environments.Empirical`, rewards themselves are multiplied and shifted. ``draw_rewards`` of an
-    environment in a file of your own must follow the means it is given.
+    The rewards of a round are drawn from the distribution with the mean of that round. So a Bernoulli arm changes its
+    probability, and an exponential arm also its spread. In :class:`bandstrap.environments.Arms` and
+    :class:`bandstrap.environments.Empirical`, means do not determine the distribution, so the rewards themselves are
+    multiplied and shifted. ``draw_rewards`` of your own environment must use the means passed to it.
 
-    With late rewards each is that of the round of its decision.
+    A late reward belongs to the round of its decision.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Drifting(Environment):
 
     @property
     def label(self) -> str:
-        """Settings as text, and what changes as a call in quotes."""
+        """Settings as text, with the changing environment as a call in quotes."""
         values = {name: getattr(self, name) for name in self.parameters()} | {"environment": self.environment.label}
         defaults = self.parameters() | {"environment": Gaussian.name}
         return str(Call(self.name, {name: value for name, value in values.items() if value != defaults[name]}))

@@ -40,12 +40,11 @@ class Environment(metaclass=Declared):
     Parameters
     ----------
     means
-        The arms' means, fixed. Without them ``n_arms`` means are drawn anew in each replication, uniformly from
-        ``mean_range``.
+        The arms' means, fixed. By default ``n_arms`` means are drawn in each replication, uniformly from ``mean_range``.
     n_arms
-        Number of arms; as many as there are ``means``, or 5, if omitted.
+        Number of arms; default: the number of ``means``, or 5.
     mean_range
-        Interval the means are drawn from; by default that of the class.
+        Interval from which the means are drawn; by default that of the class.
     """
 
     name: ClassVar[str]
@@ -115,10 +114,10 @@ class Environment(metaclass=Declared):
         return scale
 
     def check_means(self, means: Floats) -> None:
-        """Refuse means that the reward distribution cannot have, or the ends of a range of such."""
+        """Refuse means, or ends of a range of means, that the reward distribution cannot have."""
 
     def refused_means(self, rule: str, means: Floats) -> InvalidInput:
-        """The refusal of means, or of the ends of the range they would come from."""
+        """The refusal of means, or of the ends of their range."""
         return requirement("mean_range" if self.means is None else "means", type(self).__name__, rule, means.tolist())
 
     def draw_means(self, rng: np.random.Generator) -> Floats:
@@ -128,15 +127,13 @@ class Environment(metaclass=Declared):
         return rng.uniform(*(self.mean_range or self.default_range), self.n_arms)
 
     def draw_traits(self, rng: np.random.Generator) -> AnyArray:
-        """Draw what else the arms' rewards depend on in one replication, an entry per arm; by default the arms'
-        numbers.
-        """
+        """Draw the traits of arms (parameters besides the means) of one replication; by default the arms' numbers."""
         return np.arange(self.n_arms)
 
     def draw_rewards(self, means: Floats, traits: AnyArray, n: int, rng: np.random.Generator) -> Floats:
         """``n`` rewards of each of some arms, given by their means and traits: shape ``(means.size, n)``.
 
-        Nothing that an arm keeps for a replication may be drawn here, since rewards may be drawn arm by arm and bit by bit.
+        Do not draw traits here, because rewards may be drawn arm by arm and in parts.
         """
         raise NotImplementedError
 
@@ -167,17 +164,15 @@ class Environment(metaclass=Declared):
 
     @property
     def drawn_by(self) -> str:
-        """Way in which rewards can be drawn: by ``"arm"``, as :meth:`draw_arm` does, by ``"round"``, or on a
-        ``"tape"`` alone.
-        """
+        """Way of drawing rewards: by ``"arm"``, as :meth:`draw_arm` does, by ``"round"``, or only on a ``"tape"``."""
         return "arm" if self.has_tape_of(Environment) else "tape"
 
     def has_tape_of(self, cls: type[Environment]) -> bool:
-        """Return whether the reward table is that of a class; then rewards can also be drawn one arm or round at a time."""
+        """Return whether the class defines the reward table; then rewards can also be drawn per arm or round."""
         return getattr(self.tape, "__func__", None) is cls.tape
 
     def draw_world(self, rng: np.random.Generator) -> tuple[AnyArray, ...]:
-        """Draw what stays fixed in a replication: the arms' means and traits, or the action sets of a linear bandit."""
+        """Draw the fixed part of a replication: the arms' means and traits, or the action sets of a linear bandit."""
         return self.draw_means(rng), self.draw_traits(rng)
 
     def draw_arm(self, world: tuple[AnyArray, ...], arm: int, n: int, rng: np.random.Generator) -> Floats:
@@ -211,7 +206,7 @@ class Environment(metaclass=Declared):
 
     @classmethod
     def parameters(cls) -> Options:
-        """Names and defaults of the options, those passed on to a base class included."""
+        """Names and defaults of the options, including those passed on to a base class."""
         known = inspect.signature(cls).parameters.values()
         return {parameter.name: cls.implied.get(parameter.name, parameter.default) for parameter in known}
 

@@ -49,8 +49,8 @@ class Exponential(Environment):
 class MirroredExponential(Environment):
     """Losses with a long tail: the negative of exponential numbers, an arm's standard deviation the size of its mean.
 
-    Most rewards are a little above the mean and a few far below it: latencies and costs, with the sign turned so that
-    more is better. Means are uniform in (-1.5, -0.5) unless given; the best arm is the one of the least spread.
+    Most rewards are a little above the mean and a few far below it, as with latencies and costs whose sign is changed.
+    Means are uniform in (-1.5, -0.5) unless given; the best arm has the least spread.
 
     Parameters
     ----------

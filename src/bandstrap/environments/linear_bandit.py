@@ -29,26 +29,26 @@ class LinearBandit(Environment):
     n_actions
         Actions to choose among.
     contextual
-        Draw a fresh set of actions each round; by default one set serves a whole replication.
+        Draw a new set of actions each round; by default one set per replication.
     theta
-        The unknown vector, fixed; otherwise drawn anew in each replication, normal with mean 0 and standard deviation
+        The unknown vector, fixed. By default it is drawn in each replication, normal with mean 0 and standard deviation
         ``theta_scale`` in each coordinate. The default scale is the paper's, variance 10.
     theta_scale
         See ``theta``.
     actions
-        Features of the actions, one per row, fixed. Without them the entries are uniform between ``-feature_range`` and
-        ``feature_range``, drawn anew in each replication (or round).
+        Features of the actions, one per row, fixed. By default the entries are uniform between ``-feature_range`` and
+        ``feature_range``, drawn in each replication (or round).
     feature_range
         See ``actions``; the default is the paper's ``1/sqrt(10)``.
     noise
         Distribution of the noise: the name of an environment with symmetric noise, with its options (``"gaussian"``,
         ``"student_t:df=5"``, ...), or a frozen ``scipy.stats`` distribution with mean 0.
     scale
-        What the noise is multiplied by.
+        Factor of the noise.
 
     Notes
     -----
-    With one set of actions, policies that know arms alone can play too.
+    With one set of actions, policies of arms can also play.
 
     Examples
     --------
@@ -180,7 +180,7 @@ class LinearBandit(Environment):
         return "round" if self.contextual else "arm"
 
     def draw_world(self, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """The actions' means, and their set; where it changes, the unknown vector alone."""
+        """The actions' means and features; only the unknown vector if the set changes."""
         theta = rng.normal(0, self.theta_scale, self.dimension) if self.theta is None else np.array(self.theta)
         if self.contextual:
             return (theta,)
@@ -188,7 +188,7 @@ class LinearBandit(Environment):
         return means[0], action_sets
 
     def draw_rounds(self, world: tuple[Floats, ...], n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
-        """Means, rewards and sets of actions of ``n`` rounds, where sets change."""
+        """Means, rewards and sets of actions of ``n`` rounds, if sets change."""
         means, action_sets = self._draw_sets(world[0], n, rng)
         rewards = self.checked_rewards(means.T + self.draw_noise((self.n_actions, n), rng))
         return means, rewards, action_sets
@@ -199,7 +199,7 @@ class LinearBandit(Environment):
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """Actions; also arms when the set of actions does not change."""
+        """Actions; also arms if the set of actions is fixed."""
         return ("actions",) if self.contextual else ("actions", "arms")
 
 

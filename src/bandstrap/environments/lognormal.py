@@ -12,7 +12,7 @@ from bandstrap.errors import check_number
 
 
 class Lognormal(Environment):
-    r"""Lognormal rewards, as revenue and file sizes are: their logarithm is normal with standard deviation ``log_scale``.
+    r"""Lognormal rewards, such as revenue or file sizes: their logarithm is normal with standard deviation ``log_scale``.
 
     .. math:: \text{reward} = \text{mean} \cdot \exp(s Z - s^2/2), \qquad Z \sim N(0, 1), \quad s = \text{log\_scale}
 

@@ -26,7 +26,7 @@ class Noisy(Environment):
     means, n_arms, mean_range
         See :class:`bandstrap.environments.Environment`.
     scale
-        What the noise is multiplied by.
+        Factor of the noise.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Gaussian(Noisy):
 
 
 class ScaleMixture(Noisy):
-    """Normal noise that is now and then ``ratio`` times as wide; its standard deviation over all rewards is ``scale``.
+    """Normal noise that is occasionally ``ratio`` times as wide; its standard deviation over all rewards is ``scale``.
 
-    Quiet days and wild ones: each reward's noise is wide with probability ``share``, whatever the arm.
+    Each reward's noise is wide with probability ``share``, for every arm.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ScaleMixture(Noisy):
     share
         Probability of wide noise, between 0 and 1.
     ratio
-        Standard deviation of the wide noise as a multiple of that of the other.
+        Standard deviation of the wide noise, as a multiple of that of the narrow noise.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class TruncatedNormal(Noisy):
 
     @property
     def support(self) -> tuple[float, float]:
-        """The means' range, a ``scale`` wider on both sides."""
+        """The range of the means, extended by ``scale`` on both sides."""
         low, high = (min(self.means), max(self.means)) if self.means else (self.mean_range or self.default_range)
         return low - self.scale, high + self.scale
 

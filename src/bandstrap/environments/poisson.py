@@ -14,7 +14,7 @@ LARGEST_MEAN = 9e18
 
 
 class Poisson(Environment):
-    """Poisson rewards, as counts of clicks, calls or goals are: an arm's variance is its mean.
+    """Poisson rewards, such as counts of clicks, calls or goals: an arm's variance is its mean.
 
     Means are uniform in (0.5, 1.5) unless given.
 
@@ -35,7 +35,7 @@ class Poisson(Environment):
     default_range: ClassVar[Uniform] = (0.5, 1.5)
 
     def check_means(self, means: Floats) -> None:
-        """Means of counts that a machine can draw."""
+        """Means at which counts can be drawn without overflow."""
         if ((means < 0) | (means > LARGEST_MEAN)).any():
             raise self.refused_means(f"between 0 and {LARGEST_MEAN:g}", means)
 

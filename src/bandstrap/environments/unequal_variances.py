@@ -20,8 +20,8 @@ class UnequalVariances(Environment):
     means, n_arms, mean_range
         See :class:`bandstrap.environments.Environment`.
     scale_range
-        Smallest and largest standard deviation of an arm. Those of the other arms lie between them, each the same
-        multiple of the one before.
+        Smallest and largest standard deviation of an arm. The other standard deviations lie between them, in geometric
+        progression.
 
     Examples
     --------

@@ -43,7 +43,7 @@ SHORT = {"replications": "runs", "standard_error": "s.e."}
 
 @dataclass(frozen=True, eq=False)
 class Results(Displayed, Sequence[TidyRow]):
-    """Results of an experiment: a row for every panel, curve and place, as ``bandstrap results`` has them.
+    """Results of an experiment: a row per panel, curve and place, as in ``bandstrap results``.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Results(Displayed, Sequence[TidyRow]):
     columns
         Names of the columns, in their order.
     rows
-        A dictionary for each row; ``None`` where a column says nothing of it.
+        A dictionary for each row; ``None`` where a column does not apply.
     incomplete
-        Panels and curves that are left out because they are not complete.
+        Panels and curves left out because they are not complete.
     unfinished
-        What was given up, if this comes from a run in which anything was.
+        Tasks that were given up in the run.
     panels
-        What the pictures show, if this comes from a run.
+        Data of the pictures, if this is the result of a run.
     """
 
     title: str
@@ -86,7 +86,7 @@ class Results(Displayed, Sequence[TidyRow]):
 
     @property
     def heading(self) -> str:
-        """Title, seed, and whatever all rows share."""
+        """Title, seed, and other values common to all rows."""
         shared = self._shared()
         said = [str(shared["measure"])] if "measure" in shared else []
         if said == ["regret"] and shared.get("axis") == "round" and "at" in shared:
@@ -121,7 +121,7 @@ class Results(Displayed, Sequence[TidyRow]):
         return self._table.frame(self.rows)
 
     def plot(self) -> Figure:
-        """The panels in one picture, as ``bandstrap simulate FILE --out`` draws them; for results of :func:`run` alone."""
+        """The panels in one picture, as ``bandstrap simulate FILE --out`` draws them; only for results of :func:`run`."""
         if not self.panels:
             raise requirement("panels", "Results.plot", "those of bandstrap.experiments.run", "none")
         from bandstrap.plots.panels import plot_panels
@@ -145,15 +145,14 @@ def run(
     Parameters
     ----------
     experiment
-        A TOML file as ``bandstrap init`` writes one, or an :class:`ExperimentSpec`, whose own files are looked for where
-        the program runs.
+        A TOML file such as ``bandstrap init`` writes, or an :class:`ExperimentSpec`. Files named by an ``ExperimentSpec``
+        are relative to the current folder.
     out
-        Folder where everything is kept, made if missing: a run that was stopped, or killed, resumes from there. By default
-        nothing is kept.
+        Folder for all results, created if missing: a stopped or killed run resumes from there. By default nothing is kept.
     seed
-        Seed of everything; by default the file's, which is 0 unless it says otherwise.
+        Seed of all random numbers; default: that of the file, or 0.
     choices
-        Keep every choice of every replication; by default where the file says so. It needs a folder.
+        Keep every choice of every replication; default: as in the file. It needs a folder.
     executor
         ``"thread"``, ``"process"``, ``"dask"``, ``"mpi"``, or any ``concurrent.futures.Executor``; by default threads.
     jobs, scheduler
@@ -169,9 +168,9 @@ def run(
     Raises
     ------
     Unfinished
-        A task failed three times. Everything else is done and kept; ``results`` of the error has it.
+        A task failed three times. Everything else is done and kept, in ``results`` of the error.
     KeyboardInterrupt
-        After Ctrl-C. No finished block is lost; the same call resumes from there.
+        After Ctrl-C. No finished block is lost; the same call resumes the run.
 
     Examples
     --------
@@ -213,9 +212,7 @@ def run_experiments(
     plans: Sequence[PanelPlan], store: BlockStore, *, executor: Executor | None = None, progress: bool = True
 ) -> list[PanelData]:
     """Run plans with a store of blocks; deprecated: use :func:`run`."""
-    warnings.warn(
-        "run_experiments is old: bandstrap.experiments.run takes its place.", DeprecationWarning, stacklevel=2
-    )
+    warnings.warn("run_experiments is deprecated: use bandstrap.experiments.run.", DeprecationWarning, stacklevel=2)
     folder = Folder(store.folder.parent if store.folder.name == "blocks" else store.folder)
     ran = run_plans(plans, folder, planned("experiment", 0, (), plans), executor=executor, progress=progress)
     if ran.unfinished is not None:
@@ -313,9 +310,9 @@ def results(folder: str | Path, *, curves: bool = False, panels: str | Collectio
     Parameters
     ----------
     folder
-        What :func:`run`, ``bandstrap simulate``, ``paper``, ``league`` or ``python -m study`` wrote to.
+        Folder written by :func:`run`, ``bandstrap simulate``, ``paper``, ``league`` or ``python -m study``.
     curves
-        Regret at every recorded round, in the column ``round``, not at the last alone.
+        Regret at every recorded round, in the column ``round``, instead of only at the last.
     panels
         Name of a panel, or several; all by default.
     """

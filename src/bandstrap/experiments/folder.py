@@ -116,7 +116,7 @@ class Folder:
         """Read the plan of what is to be run; a folder that has no plan, or a damaged one, is refused."""
         if not self.plan.is_file():
             raise InvalidInput(
-                f"{self.path} has no plan.json: it is no folder that bandstrap simulate --out, paper or league made. "
+                f"{self.path} has no plan.json: it is not a folder made by bandstrap simulate --out, paper or league. "
                 "In one of an older version the same command writes it, and keeps each block that this version plays alike."
             )
         try:
@@ -124,7 +124,7 @@ class Folder:
             if content["format"] > FORMAT:
                 raise NewerPlan(
                     f"{self.plan} was written by a newer version of bandstrap, in format {content['format']}; this one "
-                    f"reads {FORMAT}. Read it with that one, or run into another folder."
+                    f"reads {FORMAT}. Use that version, or another folder."
                 )
             content.pop("seal")
             return Planned.model_validate(content)
@@ -295,7 +295,7 @@ def difference(before: Planned, now: Planned) -> str:
         parts.append(f"{gone} {'is' if gone == 1 else 'are'} no longer asked for")
     return (
         f"the file, the seed or the code has changed since the folder was last used: {', and '.join(parts)}; "
-        "what is the same is not run again"
+        "unchanged parts are not run again"
     )
 
 

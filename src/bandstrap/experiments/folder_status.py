@@ -38,7 +38,7 @@ class PanelStatus:
 
 @dataclass(frozen=True, repr=False)
 class FolderStatus(Displayed):
-    """Progress of an experiment, printed as ``bandstrap status`` shows it."""
+    """Progress of an experiment; prints as ``bandstrap status`` shows it."""
 
     folder: Path
     planned: Planned
@@ -60,7 +60,7 @@ class FolderStatus(Displayed):
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until all is done at the speed of the runs so far; ``None`` while that is not known."""
+        """Seconds until all is done, at the speed of the runs so far; ``None`` if unknown."""
         if self.decisions_left == 0:
             return 0.0
         rate = sum(run.decisions / max(run.now - run.started, 1e-9) for run in self.runs)
@@ -72,7 +72,7 @@ class FolderStatus(Displayed):
         return self.decisions_left == 0
 
     def rows(self) -> list[dict[str, str | int]]:
-        """Blocks of each panel, by what has become of them."""
+        """Blocks of each panel by state."""
         return [
             {
                 "panel": panel.name,
@@ -103,7 +103,7 @@ class FolderStatus(Displayed):
         if self.is_complete:
             return ["complete"]
         if not self.runs:
-            return [f"no run is in progress; {self.planned.command(self.folder)} goes on"]
+            return [f"no run is in progress; {self.planned.command(self.folder)} resumes"]
         said = [
             f"running on {run.host}, process {run.process}, with {run.workers} worker{'s' * (run.workers != 1)}"
             for run in self.runs

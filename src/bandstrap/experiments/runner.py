@@ -73,7 +73,7 @@ def run_plans(
         store = folder.store(run)
         missing = [block for plan in plans for block in plan if not store.has(block)]
         for file in (*store.merged.damaged, *store.choices.damaged):
-            notice(f"{file} is damaged; what it had of this plan is played again", shown=progress)
+            notice(f"{file} is damaged; its part of this plan is run again", shown=progress)
         with Merging(folder, plans, missing, waiting) as merging:
             unfinished = store_blocks(missing, store, executor=executor, progress=progress, done=merging.done)
             tell("merging", shown=progress)

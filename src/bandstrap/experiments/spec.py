@@ -167,7 +167,7 @@ class Curve(Strict):
 
     @property
     def settings(self) -> GridSettings:
-        """The values of its own grid that it was made with."""
+        """Values of its own grid from which it was made."""
         return self._settings
 
 
@@ -210,7 +210,7 @@ class Panel(Strict):
 
     @property
     def settings(self) -> GridSettings:
-        """The values of its grid that it was made with."""
+        """Values of its grid from which it was made."""
         return self._settings
 
     @property
@@ -220,7 +220,7 @@ class Panel(Strict):
 
     @model_validator(mode="after")
     def parts_belong_together(self) -> Panel:
-        """Refuse a panel that lacks what its kind needs or has what it has no use for."""
+        """Refuse a panel with missing or unused keys."""
         needs = {
             "regret": ("environment",),
             "sweep": ("environment", "sweep"),
@@ -259,7 +259,7 @@ class Panel(Strict):
         return self
 
     def check_grids(self) -> None:
-        """Refuse a name of a grid that is unused, or given values twice."""
+        """Refuse a name of a grid that is unused or defined twice."""
         calls = {curve.label: (curve.policy or "") + (curve.bound or "") for curve in self.curves}
         unused = {*(self.grid or ())} - names_in(*self.swept_texts(), self.distribution, *calls.values())
         if unused:
@@ -282,7 +282,7 @@ class Panel(Strict):
 
     @property
     def varied(self) -> list[str]:
-        """The names that its grid and its sweep give values to."""
+        """The names defined by its grid and its sweep."""
         return [*(self.grid or ()), *([self.sweep.name] if self.sweep is not None else [])]
 
     def swept_texts(self) -> list[str]:

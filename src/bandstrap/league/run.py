@@ -41,17 +41,17 @@ class LeagueResult:
     league, horizon, replications, seed
         As given.
     standings
-        One per match that was played, by environment and rank.
+        One per match played, by environment and rank.
     overall
         One per policy, the best first; policies that sat out somewhere come after those that did not.
     sat_out
-        Why, by environment and policy.
+        Reason for each match not played, by environment and policy.
     seconds
         Core-seconds, by environment and policy.
     stability
-        One per policy and environment where that is tested, in the order of the league.
+        One per policy and environment with a test of stability, in the order of the league.
     unfinished
-        What was given up, if anything was; those matches are among ``sat_out``.
+        Tasks that were given up; their matches are among ``sat_out``.
     """
 
     league: League
@@ -82,7 +82,7 @@ class LeagueResult:
         return found
 
     def cost(self, standings: Sequence[Standing]) -> float:
-        """Microseconds per decision, the drawing of rewards included."""
+        """Microseconds per decision, including the drawing of rewards."""
         rounds = {each.name: rounds_on(each, self.horizon) for each in self.league.environments}
         seconds = sum(self.seconds[standing.environment, standing.policy] for standing in standings)
         return 1e6 * seconds / sum(rounds[standing.environment] * standing.replications for standing in standings)
@@ -117,21 +117,21 @@ def play_league(
     Parameters
     ----------
     league
-        Who plays where; :func:`bandstrap.league.read_league` gives the one that comes with the package.
+        Policies and environments; :func:`bandstrap.league.read_league` returns the league of this package.
     out
-        The folder, made if missing. Finished blocks of play are kept there too, and not played again.
+        The folder, made if missing. Finished blocks are also kept there, and not run again.
     horizon
         Rounds per replication.
     replications
-        Replications per match; a policy with a share has fewer.
+        Replications per match; a policy with a ``share`` has fewer.
     seed
-        Seed of everything: same seed, same numbers, for any number of threads.
+        Seed of all random numbers: same seed, same numbers, for any number of threads.
     executor
         Any ``concurrent.futures.Executor``; by default threads, one per core.
     progress
         Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
     words
-        Options of ``bandstrap league`` that play the same, which ``bandstrap status`` gives as the way to go on.
+        Options of ``bandstrap league`` for the same run; ``bandstrap status`` shows them as the command to resume.
     """
     check_count(horizon, "horizon", "bandstrap league")
     check_count(replications, "replications", "bandstrap league", at_least=2)

@@ -126,7 +126,7 @@ class LeaguePolicy(Strict):
 
 
 class League(Strict):
-    """A league's file: environments and policies, and environments where means of arms are tested, which are not ranked."""
+    """A league's file: policies, environments, and unranked environments in which means of arms are tested."""
 
     environments: Annotated[tuple[LeagueEnvironment, ...], Field(min_length=1)]
     policies: Annotated[tuple[LeaguePolicy, ...], Field(min_length=1)]
@@ -134,7 +134,7 @@ class League(Strict):
 
     @property
     def counted(self) -> tuple[LeagueEnvironment, ...]:
-        """The environments over which means are taken."""
+        """The environments in the overall means."""
         return tuple(one for one in self.environments if one.overall) or self.environments
 
     def choose(
@@ -142,8 +142,8 @@ class League(Strict):
     ) -> League:
         """Part of the league: environments by name, policies by name or as calls of their own; all by default.
 
-        Those in ``also``, written in the same way, play beside the others. Stability is tested where no environments are
-        named.
+        Policies in ``also``, written in the same way, are added to the others. Stability is tested only if no environments
+        are named.
         """
         worlds = {environment.name: environment for environment in self.environments}
         for name in environments:
@@ -184,7 +184,7 @@ def fill(template: str, truths: dict[str, float]) -> str:
 
 
 def read_league(path: Path | None = None, *, contexts: bool = False) -> League:
-    """Read and check a league, by default one that comes with the package: of arms, or with ``contexts`` of those.
+    """Read and check a league; default: the package's league of arms, or with ``contexts`` that of contextual policies.
 
     A mistake is reported in one sentence.
 
@@ -230,7 +230,7 @@ def check_stability(environment: LeagueEnvironment) -> None:
     check_environment(environment)
     world = make(environment.call, NAMED_ENVIRONMENTS, "environment")
     if world.tape(1, np.random.default_rng(0))[0].ndim == 2 or not make_feedback(environment).is_at_once:
-        raise InvalidInput("stability needs means that stay, and rewards that are learned at once.")
+        raise InvalidInput("stability needs constant means and rewards without delay.")
 
 
 def check_environment(environment: LeagueEnvironment) -> None:

@@ -102,12 +102,12 @@ def bootstrap_quantile(
         ``"rademacher"`` (the default: the weights of the paper's theory), ``"gaussian"``, ``"efron"`` (resampling with
         replacement), ``"exponential"`` (Bayesian bootstrap, centred) or ``"mammen"`` (two points, skewness 1).
     method
-        How to compute it.
+        Method of computation.
 
         ``"auto"``
-            The default: the exact method where one is affordable, else ``"inversion"``. Never saturates. Enumerates up
-            to 24 rewards for ``"rademacher"``, 28 for ``"mammen"`` and 10 for ``"efron"``. For the first two it
-            enumerates more if some are equal, or so close that counting them as equal moves no sum by more than a
+            The default: the exact method where one is affordable, else ``"inversion"``. Never saturates. Enumerates up to
+            24 rewards for ``"rademacher"``, 28 for ``"mammen"`` and 10 for ``"efron"``. For the first two it enumerates
+            more if some rewards are equal or nearly equal. Treating them as equal must move no sum by more than a
             thousandth of its standard deviation.
         ``"enumeration"``
             Exact. Two-point weights up to 40 different rewards (more if some are equal), ``"efron"`` up to 16.
@@ -116,24 +116,24 @@ def bootstrap_quantile(
         ``"closed-form"``
             Exact, for ``"gaussian"`` weights.
         ``"inversion"``
-            The transform of ``X`` inverted numerically. At levels up to 0.2 within 0.5 % for every kind of sample and of
-            weights that was tried, lumps, clusters, lattices and outliers included; within 0.03 % where ``X`` is smooth.
-            Where ``X`` has a gap just beside the level, that is said of the exact quantile at a level ``a`` that differs by
-            a thousandth: it may lie on the other side of the gap.
+            The transform of ``X`` inverted numerically. At levels up to 0.2 it was within 0.5 % for all samples and weights
+            tried, including clusters, lattices and outliers. If ``X`` is smooth, it was within 0.03 %. Next to a gap of
+            ``X``, the comparison is with the exact quantile at a level that differs by a thousandth, possibly across the
+            gap.
         ``"saddlepoint"``
-            A few passes over the sample at any level. With Rademacher weights the relative error is below 0.5 % from
-            24 rewards of a continuous distribution on, and tens of per cent where the rewards crowd at few places;
-            with skewed weights a few per cent at 24 rewards, more with outliers.
+            A few passes over the sample at any level. With Rademacher weights and at least 24 rewards of a continuous
+            distribution, the relative error is below 0.5 %. If the rewards form clusters, it is tens of per cent. With
+            skewed weights it is a few per cent at 24 rewards, and more with outliers.
         ``"expansion"``
-            Cornish-Fisher from power sums. Warns where it cannot be trusted, which includes wherever it is more than
-            0.5 % from ``"inversion"``, and cuts its corrections where they are large.
+            Cornish-Fisher from power sums. Warns if it is unreliable, which includes every case with more than 0.5 %
+            distance from ``"inversion"``, and limits large corrections.
         ``"monte-carlo"``
             The paper's: draw number ``floor(B a) + 1`` from the top. Warns when it saturates, ``B a < 1``.
     n_resamples
         ``B``, the number of Monte Carlo draws; used by ``"monte-carlo"`` only. The default is the paper's.
     seed
         Seed or generator of ``"monte-carlo"``; the other methods draw nothing. By default it is derived from the rewards of
-        each sample; one that is given starts one stream for all samples of a batch.
+        each sample; a given seed starts one stream for all samples of a batch.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def bootstrap_quantile(
     Warns
     -----
     AccuracyWarning
-        When ``"monte-carlo"`` saturates or ``"expansion"`` is not to be trusted; once per call.
+        If ``"monte-carlo"`` saturates or ``"expansion"`` is unreliable; once per call.
 
     See Also
     --------
@@ -233,7 +233,7 @@ def quantiles(
         elif name == "expansion":
             out[chosen], trusted = expansion.quantiles(law, terms, flat)
             if not trusted:
-                warn("the expansion is not accurate for this sample; its corrections are cut to what can be trusted")
+                warn("the expansion is not accurate for this sample; its corrections are limited")
         else:
             if n_resamples * flat.min() + 1e-9 < 1:
                 warn(

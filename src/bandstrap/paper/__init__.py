@@ -1,1 +1,1 @@
-"""The paper, redone: its figures as experiments, its sentences as checks, its misprints as a list."""
+"""The paper, reproduced: its figures as experiments, its claims as checks, and a list of its errata."""

@@ -155,8 +155,8 @@ class Reproduction:
         if self.replications >= FULL:
             return ""
         return (
-            f"With fewer replications than the paper's {FULL} many checks cannot see what they are meant to see. Where one "
-            "of them found nothing, its claim is undecided."
+            f"With fewer replications than the paper's {FULL} many checks have little power. If such a check finds "
+            "nothing, its claim is undecided."
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Promises of the theorems as functions: regret bounds, lower bounds, Orlicz norms and the tails they imply."""
+"""Results of the theorems as functions: regret bounds, lower bounds, Orlicz norms and the tails they imply."""
 
 from bandstrap.theory.lower_bounds import divergence, lai_robbins_bound
 from bandstrap.theory.orlicz import orlicz_norm, sample_orlicz_norm

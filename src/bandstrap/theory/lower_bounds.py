@@ -28,7 +28,7 @@ def _excess(mean: Floats, change: Floats) -> Floats:
 def divergence(
     mean: ArrayLike, best_mean: ArrayLike, *, family: Family, sigma: ArrayLike | None = None
 ) -> FloatOrArray:
-    r"""Difficulty of telling an arm from one that would be best: ``KL_inf``.
+    r"""Difficulty of distinguishing an arm from one that would be best: ``KL_inf``.
 
     .. math:: \mathrm{KL}_{\inf} = \inf\{\mathrm{KL}(\nu, \nu') : \nu' \in \text{family}, E_{\nu'} y > \mu^*\}
 
@@ -51,15 +51,15 @@ def divergence(
     best_mean
         Mean of the best arm, at least ``mean``.
     family
-        Name of the family the arms' distributions are known to belong to.
+        Known family of the arms' distributions.
     sigma
-        Standard deviation of the arm; the Gaussian families need it, the others do not take it. Knowing it
-        (``"gaussian"``) makes arms easier to tell apart than not knowing it.
+        Standard deviation of the arm; required for the Gaussian families, not accepted for others. A known standard
+        deviation (``"gaussian"``) makes arms easier to distinguish.
 
     Returns
     -------
     float or ndarray
-        The divergence, of the arguments' common shape; infinite if one reward can rule the best mean out.
+        The divergence, of the arguments' common shape; infinite if a single reward can rule out the best mean.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def lai_robbins_bound(
 
     .. math:: \liminf_{T \to \infty} \frac{R(T)}{\log T} \ge \sum_{k : \Delta_k > 0} \frac{\Delta_k}{\mathrm{KL}_{\inf}(k)}
 
-    The value is the right side times ``log T``. It is a slope to compare slopes with: at a finite horizon a good policy
-    may lie below it.
+    The value is the right side times ``log T``. Compare its slope with other slopes: at a finite horizon a good policy may
+    lie below it.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def lai_robbins_bound(
     Returns
     -------
     float or ndarray
-        Of the shape of ``horizon``.
+        The bound, of the shape of ``horizon``.
 
     Examples
     --------

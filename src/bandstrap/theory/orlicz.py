@@ -42,9 +42,9 @@ def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
     law
         A frozen ``scipy.stats`` distribution, continuous or discrete.
     beta
-        Tail exponent: 2 asks for sub-Gaussian tails, 1 for sub-exponential ones, smaller for less.
+        Tail exponent: 2 for sub-Gaussian tails, 1 for sub-exponential tails, less for heavier tails.
     centred
-        Whether it is the norm of ``y - E y`` (default), which theorems 2 and 3 bound for rewards, or of ``y`` itself.
+        Norm of ``y - E y`` (default), which theorems 2 and 3 bound for rewards; false: of ``y`` itself.
 
     Returns
     -------
@@ -53,12 +53,11 @@ def orlicz_norm(law: Law, beta: float, *, centred: bool = True) -> float:
 
     Notes
     -----
-    Expectations are sums over atoms: those of a discrete distribution, or the nodes of a tanh-sinh rule between
-    quantiles, and beyond them out to where the density ends or vanishes, closer together where it jumps or bends.
-    Whether the norm is finite is read off the logarithm of the density far out, which falls like ``-t^theta``; the norm
-    is infinite if ``theta < beta``. Where SciPy has no logarithm of the density but that of an underflowing number
-    (``rice``), ``theta`` is known to about a tenth, and a norm below which the expectation is infinite at once to a few
-    hundredths.
+    Expectations are sums over atoms: those of a discrete distribution, or the nodes of a tanh-sinh rule between quantiles,
+    and beyond them out to where the density ends or vanishes, closer together where it jumps or bends. The logarithm of the
+    density falls like ``-t^theta`` in the tail; the norm is infinite if ``theta < beta``. If SciPy computes the logarithm
+    of the density from an underflowing number (``rice``), ``theta`` is accurate to about a tenth. Then a norm at which the
+    expectation jumps to infinity is accurate to a few hundredths.
 
     Examples
     --------
@@ -111,13 +110,13 @@ def sample_orlicz_norm(sample: ArrayLike, beta: float, *, centred: bool = True) 
     beta
         Tail exponent.
     centred
-        Whether the rewards are taken about their mean (default) or about 0.
+        Centre the rewards at their mean (default); false: at 0.
 
     Returns
     -------
     float or ndarray
-        One norm per sample; 0 if all rewards are at the centre. It tends to that of the distribution from below,
-        slowly: the expectation depends on rewards that are rare.
+        One norm per sample; 0 if all rewards are at the centre. It converges slowly to the norm of the distribution, from
+        below, because the expectation depends on rare rewards.
 
     Examples
     --------
@@ -289,7 +288,7 @@ def discrete_atoms(law: KnownLaw, owner: str) -> tuple[Floats, Floats]:
     reach = [float(steps[np.argmax(-law.logpmf(middle + sign * steps) >= DEEPEST)]) for sign in (-1, 1)]
     first, last = max(low, middle - reach[0]), min(high, middle + reach[1])
     if last - first > MOST_ATOMS:
-        rule = f"a distribution of at most {MOST_ATOMS} atoms that matter"
+        rule = f"a distribution with at most {MOST_ATOMS} atoms of relevant probability"
         raise requirement("law", owner, rule, f"{last - first:.0f}")
     points = first + np.arange(round(last - first) + 1)
     return points, law.logpmf(points)

@@ -85,28 +85,28 @@ def problem_dependent_bound(
     constant
         ``C``; by default :func:`~bandstrap.theory.sub_weibull_constant`, which makes theorem 2 true.
     form
-        ``"corrected"`` (default) is proved, see Notes; ``"printed"`` is the paper's formula as it stands, with ``K`` read
-        as the number of all arms.
+        ``"corrected"`` (default) is proved, see Notes. ``"printed"`` is the paper's formula, with ``K`` read as the number
+        of all arms.
 
     Returns
     -------
     float or ndarray
-        Of the shape of ``horizon``. At short horizons it may exceed ``T`` times the largest gap, which always holds.
+        Of the shape of ``horizon``. At short horizons the trivial bound, ``T`` times the largest gap, may be smaller.
 
     Notes
     -----
     The policy plays ``alpha = 2/T^2``, ``delta = 1/2``, exact quantiles, ``phi`` of theorem 2 at level ``alpha``, and
     theorem 1's multiplier of ``phi``, which is at most 1 (``correction="sharp"``). The multiplier of the paper's proof,
-    ``sqrt(2 log(4/alpha)/n)``, is covered where no gap exceeds ``5 C sigma``: it is below 1 by the time an arm is dropped.
+    ``sqrt(2 log(4/alpha)/n)``, is covered if no gap exceeds ``5 C sigma``. Then it is below 1 when an arm is last pulled.
 
-    The printed proof takes a bound over weights and rewards jointly for one on the quantile given the rewards. Instead:
-    the quantile of ``y - ybar`` is at most that of ``y - mu`` plus ``|ybar - mu|``, because ``|wbar| <= 1``. Signs do not
-    change the distribution of symmetric noise, so with ``L = log(2/alpha)`` and ``V(l)`` the width of theorem 2 at level
-    ``exp(-l)``, Markov's inequality puts the quantile of ``y - mu`` at level ``alpha/2`` below ``V(2L)``, but for
-    probability ``alpha/2``. With ``|ybar - mu| <= V(L)``, but for probability ``alpha/2``, the index of arm ``k`` is below
-    ``mu_k + V(2L) + 3 V(L)``, and the arm is not pulled again once that is below the best mean. Misses cost
-    ``T (2 alpha T + alpha) = 4 + 2/T`` pulls and rounding up one, which makes the 6. (``"sharp"`` itself never
-    exceeds ``phi``, so for it ``2 V(L)`` would do, and 32 in place of 155.9.)
+    The printed proof uses a bound over weights and rewards jointly as a bound on the quantile given the rewards. Instead:
+    the quantile of ``y - ybar`` is at most that of ``y - mu`` plus ``|ybar - mu|``, because ``|wbar| <= 1``. Let
+    ``L = log(2/alpha)``, and let ``V(l)`` be the width of theorem 2 at level ``exp(-l)``. Signs do not change the
+    distribution of symmetric noise. So, by Markov's inequality, the quantile of ``y - mu`` at level ``alpha/2`` is below
+    ``V(2L)``, except with probability ``alpha/2``. Also ``|ybar - mu| <= V(L)``, except with probability ``alpha/2``. Then
+    the index of arm ``k`` is below ``mu_k + V(2L) + 3 V(L)``. Once this is below the best mean, the arm is not pulled
+    again. Misses cost ``T (2 alpha T + alpha) = 4 + 2/T`` pulls, and rounding up costs one, which gives the 6. (``"sharp"``
+    itself never exceeds ``phi``, so for it ``2 V(L)`` is enough, and 32 can replace 155.9.)
 
     Examples
     --------
@@ -162,21 +162,21 @@ def gap_free_bound(
     gaps, horizon, sigma, beta, constant
         As in :func:`problem_dependent_bound`.
     best_mean
-        Needed by the printed form alone: its ``mu_1^*``, which the paper does not define, is read as the best arm's mean.
+        Needed only by the printed form: its ``mu_1^*``, which the paper does not define, is read as the best arm's mean.
     form
-        ``"corrected"`` (default) is proved and needs no condition, because its middle term is kept; ``"printed"`` is the
-        paper's formula as it stands, with ``K`` read as the number of all arms.
+        ``"corrected"`` (default) is proved and needs no condition, because its middle term is kept. ``"printed"`` is the
+        paper's formula, with ``K`` read as the number of all arms.
 
     Returns
     -------
     float or ndarray
-        Of the shape of ``horizon``; infinite where the printed theorem's condition fails.
+        The bound, of the shape of ``horizon``; infinite if the condition of the printed theorem fails.
 
     Notes
     -----
-    Arms with a gap below ``Delta`` cost at most ``T Delta`` together, and each other arm at most what an arm of gap
-    ``Delta`` costs in :func:`problem_dependent_bound`, but for the last term. That term cannot be ``4 K mu_1^*``: gaps
-    exceed the best mean where means are negative. The order ``sqrt(K T log T)`` is the minimax ``sqrt(K T)`` but for the
+    Arms with a gap below ``Delta`` cost at most ``T Delta`` together. Every other arm costs at most as much as an arm of
+    gap ``Delta`` in :func:`problem_dependent_bound`, except for the last term. That term cannot be ``4 K mu_1^*``: gaps can
+    exceed the best mean if means are negative. The order ``sqrt(K T log T)`` is the minimax ``sqrt(K T)`` up to the
     logarithm.
 
     Examples
@@ -217,8 +217,8 @@ def naive_lower_bound(means: ArrayLike, horizon: ArrayLike) -> FloatOrArray:
 
     If the best arm's first reward is 0 and the other's 1, the best arm has index 0 forever, and the other's stays above.
 
-    It applies to two Bernoulli arms, each pulled once in the first two rounds, whatever the weights, the tie rule and the
-    levels, as long as the bootstrap quantile is not negative: with the exact quantile, ``alpha (1 - delta) < 1/2``.
+    It applies to two Bernoulli arms, each pulled once in the first two rounds. Weights, tie rule and levels are arbitrary,
+    as long as the bootstrap quantile is not negative. With the exact quantile this means ``alpha (1 - delta) < 1/2``.
 
     Parameters
     ----------

@@ -77,16 +77,16 @@ def symmetric_rate(law: Law | ArrayLike, mean: ArrayLike) -> FloatOrArray:
     Returns
     -------
     float or ndarray
-        Of the shape of ``mean``; 0 where the arm's own mean is not below. Rounded down, at gaps however small, as long as
-        the distribution's own mean is exact: next to a gap of ``1e-9`` a rounding of the mean counts.
+        The rate, of the shape of ``mean``; 0 if the arm's own mean is not below. Rounded down, at gaps however small, as
+        long as the distribution's own mean is exact: next to a gap of ``1e-9`` a rounding of the mean counts.
 
     Notes
     -----
     The expectation is concave in ``s`` and every ``s`` gives a valid rate, so the search can only err downwards. At the
     best ``s`` it is ``E[v tanh v - log cosh v]`` with ``v = s (Y - mu*)/2``, which loses nothing by cancellation.
     Quadrature is that of :func:`~bandstrap.theory.orlicz_norm`; the rate is lowered by ``1e-8`` of itself for its error,
-    also where a density jumps or bends. That does not cover tails heavier than those of Student's t with 1.2 degrees of
-    freedom, nor a density that rises to infinity faster than that of a beta or gamma distribution of shape 0.05.
+    also where a density jumps or bends. This does not cover tails heavier than those of Student's t with 1.2 degrees of
+    freedom. Nor does it cover a density that rises to infinity faster than a beta or gamma density of shape 0.05.
 
     Examples
     --------
@@ -187,8 +187,8 @@ def symmetric_divergence(law: Law, mean: ArrayLike) -> FloatOrArray:
     Returns
     -------
     float or ndarray
-        Of the shape of ``mean``, rounded up. The infimum is searched among 25 centres and between the best and its
-        neighbours. Every centre gives a valid lower bound on pulls, so the search can only make that bound smaller.
+        The divergence, of the shape of ``mean``, rounded up. The infimum is searched among 25 centres and between the best
+        and its neighbours. Every centre gives a valid lower bound on pulls, so the search can only make that bound smaller.
 
     Examples
     --------
@@ -297,7 +297,8 @@ def sign_flip_regret_bound(
     horizon
         Number of rounds ``T``, a number or an array, each at least 2.
     scales
-        Standard deviations of the worse arms, or more; one number or one per arm. Entries of best arms are not used.
+        Standard deviations of the worse arms, or upper bounds on them; one number or one per arm. Entries of best arms are
+        not used.
     rates
         For ``index="subsets"``, in place of ``scales``: :func:`symmetric_rate` of each arm.
     moments
@@ -313,12 +314,13 @@ def sign_flip_regret_bound(
     Returns
     -------
     float or ndarray
-        Of the shape of ``horizon``, never above ``T`` times the largest gap. Rounded up, by ``1e-8`` of itself.
+        The bound, of the shape of ``horizon``, never above ``T`` times the largest gap. Rounded up, by ``1e-8`` of itself.
 
     Notes
     -----
-    For rewards as they come, one after the other, without delay or batches. At falling levels arms must be independent of
-    each other; at a fixed level they need not be. Several best arms may tie; one of them must be symmetric.
+    The bound holds if each reward is learned before the next choice, without delay or batches. At decreasing levels arms
+    must be independent of each other; at a fixed level they need not be. Several best arms may tie; one of them must be
+    symmetric.
 
     Examples
     --------

@@ -340,8 +340,8 @@ def studentized_regret_bound(
 
     .. math:: p_k = P\left(U_k \ge \min_n V_n\right)
 
-    with independent ``U_k``, its index after ``k`` pulls at level ``k/T``, and ``V_n``, the best arm's after ``n`` pulls at
-    level ``n/(n + k)``. The bound is ``sum_i gap_i sum_k p_k`` with each ``p_k`` from above (``"computed"``), or
+    with independent ``U_k``, its index after ``k`` pulls at level ``k/T``, and ``V_n``, the best arm's index after ``n``
+    pulls at level ``n/(n + k)``. The bound is ``sum_i gap_i sum_k p_k`` with each ``p_k`` from above (``"computed"``), or
 
     .. math:: \sum_i \Delta_i \left[\max\left\{c \log T,\;
         \frac{2 \log T}{\log(1 + (1 - \theta - 2\eta)^2 \Delta_i^2 / ((1 + \eta) \sigma_i^2))},\;
@@ -360,23 +360,23 @@ def studentized_regret_bound(
     horizon
         Number of rounds ``T``, a number or an array, each at least 2 and at most ``10^9``.
     caution, exploration
-        Those of the policy; the closed form needs a ``caution`` of at least 1, and an ``exploration`` from 0.08 to 2.
+        Parameters of the policy; the closed form needs a ``caution`` of at least 1, and an ``exploration`` from 0.08 to 2.
     form
-        ``"computed"`` (default) adds up probabilities; ``"closed"`` is far larger, but a formula, from which it follows
-        that the regret over ``log T`` is asymptotically the least possible (:func:`lai_robbins_bound`) as long as
+        ``"computed"`` (default) adds up probabilities. ``"closed"`` is a formula, but far larger. It implies that regret
+        divided by ``log T`` is asymptotically the least possible (:func:`lai_robbins_bound`) as long as
         ``2/log(1 + gap^2/sigma^2) >= exploration`` for all arms.
 
     Returns
     -------
     float or ndarray
-        Of the shape of ``horizon``. Rounded outwards: quadrature in the computed form is off by less than the bound is
-        raised, a millionth.
+        The bound, of the shape of ``horizon``. The bound is rounded up: in the computed form it is raised by a millionth,
+        more than the error of quadrature.
 
     Notes
     -----
     For rewards as they come, one after the other; without delay or batches, and not for ``consistent=True``, which forces
-    more pulls. Proofs, what the bound is beside measured
-    regret, and examples of rewards that are not normal and for which it fails, are in ``docs/theorem.md``.
+    more pulls. ``docs/theorem.md`` has proofs, a comparison with measured regret, and non-normal rewards for which the
+    bound fails.
 
     Examples
     --------

@@ -77,10 +77,10 @@ def mean_deviation_bound(
     beta
         Tail exponent.
     symmetric
-        Whether the rewards are symmetric about their mean; then the default is narrower.
+        True if the rewards are symmetric about their mean; then the default is narrower.
     constant
-        ``C_beta``. The default computes the narrowest width that moments prove for this ``n``, ``alpha`` and ``beta``;
-        with :func:`sub_weibull_constant` one number serves them all.
+        ``C_beta``. By default the width is the narrowest that moments prove for this ``n``, ``alpha`` and ``beta``;
+        :func:`sub_weibull_constant` is valid for all of them.
 
     Returns
     -------
@@ -113,9 +113,9 @@ def mean_deviation_bound(
 def sub_weibull_constant(beta: float) -> float:
     r"""The constant ``C_beta`` of theorem 2, which the paper leaves open.
 
-    It is the largest ratio of the width that moments prove to the formula of theorem 2 (see
-    :func:`mean_deviation_bound`), over ``n`` up to a billion at ``alpha = exp(-2)``, the largest level theorem 2
-    covers; smaller levels have smaller ratios.
+    It is the largest ratio of the width that moments prove to the formula of theorem 2 (see :func:`mean_deviation_bound`).
+    The maximum is over ``n`` up to a billion at ``alpha = exp(-2)``, the largest level of theorem 2; smaller levels have
+    smaller ratios.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def sub_weibull_constant(beta: float) -> float:
     Returns
     -------
     float
-        ``C_beta``; computed at four sizes per octave, so good to about a hundredth.
+        ``C_beta``; computed at four sizes per octave, so accurate to about a hundredth.
 
     Examples
     --------

@@ -27,8 +27,8 @@ def sum_deviation_bound(
 
     .. math:: C_\beta \sigma \left(\|a\|_2 \sqrt{\log(1/\alpha)} + \|a\| \log(1/\alpha)^{1/\beta}\right)
 
-    with ``||a||`` the largest ``|a_i|`` for ``beta <= 1``, ``||a||_{beta*}`` with ``1/beta + 1/beta* = 1`` for
-    ``1 < beta < 2``, where the paper prints the former, and no second term for ``beta >= 2``.
+    Here ``||a||`` is the largest ``|a_i|`` for ``beta <= 1``. For ``1 < beta < 2`` it is ``||a||_{beta*}`` with
+    ``1/beta + 1/beta* = 1`` (the paper prints the largest ``|a_i|``). For ``beta >= 2`` there is no second term.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def sum_deviation_bound(
     beta
         Tail exponent.
     symmetric
-        Whether the rewards are symmetric about their means; then the default is narrower.
+        True if the rewards are symmetric about their means; then the default is narrower.
     constant
-        ``C_beta``. The default computes the narrowest width that moments prove for these weights, ``alpha`` and ``beta``.
+        ``C_beta``. By default the width is the narrowest that moments prove for these weights, ``alpha`` and ``beta``.
 
     Returns
     -------
     float
-        The width; 0 if all weights are.
+        The width; 0 if all weights are 0.
 
     Examples
     --------

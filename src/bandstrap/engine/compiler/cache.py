@@ -242,7 +242,7 @@ def warn_once(reasons: list[str]) -> None:
     if not _has_warned:
         _has_warned = True
         message = (
-            f"compiled code cannot be kept on disk ({'; '.join(reasons)}): every process compiles again what it needs. "
+            f"compiled code cannot be kept on disk ({'; '.join(reasons)}): every process compiles its functions again. "
             "Set NUMBA_CACHE_DIR to a folder that can be written to."
         )
         warnings.warn(message, CacheWarning, stacklevel=2)

@@ -26,7 +26,7 @@ class Internal(NamedTuple):
 
 # What is done without a feature.
 WITHOUT = {
-    "cache": "compiled code is not kept on disk, so that every process compiles again what it needs",
+    "cache": "compiled code is not kept on disk, so every process compiles its functions again",
     "borrowing": "compiled play counts references to arrays, which takes time",
     "bare": "functions that only compiled code calls are compiled for Python too, which takes time",
     "handle": "a compiled live policy takes its arguments apart in every call",

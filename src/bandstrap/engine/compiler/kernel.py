@@ -189,34 +189,35 @@ PARAMETERS = {
 
 
 class Kernel:
-    """The functions of one policy, bundled so that one ``play`` serves all policies.
+    """The functions of one policy.
 
     Parameters
     ----------
     name
         Name of the policy, for messages and for files of compiled code.
     learn
-        ``learn(params, state, arm, reward, round_, rng)`` takes in a reward.
+        ``learn(params, state, arm, reward, round_, rng)`` learns a reward.
     prepare, score
-        What index policies give: ``prepare(params, state, round_)``, what all arms share in a round, and
-        ``score(params, state, arm, shared, rng)``; the arm with the highest score is pulled.
+        For index policies: ``prepare(params, state, round_)`` returns values shared by all arms in a round.
+        ``score(params, state, arm, shared, rng)`` returns the index of an arm. The arm with the highest score is pulled.
     choose
-        What a policy that chooses otherwise gives instead: ``choose(params, state, round_, rng)``.
+        For other policies, instead of ``prepare`` and ``score``: ``choose(params, state, round_, rng)``.
 
     Notes
     -----
-    The round that ``learn`` is told counts the rewards learned, this one included; in the one that ``prepare`` and
-    ``choose`` are told, the next one would be learned. While each decision knows the rewards of all before, that is the
-    number of the decision. Where rewards are late or lost it falls behind, and several decisions may be given the same.
+    The round passed to ``learn`` is the number of rewards learned, including this one. The round passed to ``prepare`` and
+    ``choose`` is one more than the number of rewards learned. If each decision knows the rewards of all earlier ones, this
+    is the number of the decision. If rewards are late or lost, it is smaller, and several decisions may have the same
+    round.
 
-    A linear policy is given the features of the actions instead of arms: ``choose(params, state, actions, round_,
-    rng)`` and ``learn(params, state, features, reward, round_, rng)``.
+    A linear policy gets the features of the actions instead of arms: ``choose(params, state, actions, round_, rng)`` and
+    ``learn(params, state, features, reward, round_, rng)``.
 
-    Parameters have these names in this order; ``features`` may be called ``x``. Underscores around a name do not count, and
-    one that is not used may be called ``_``.
+    Parameters have these names in this order; ``features`` may be called ``x``. Underscores around a name are ignored, and
+    an unused parameter may be called ``_``.
 
-    The functions are plain. ``play`` is compiled for a kernel, whose identity is that of its functions: a kernel defined
-    anew, under whatever name, is another kernel.
+    The functions are plain. Compiled code belongs to a kernel, which is identified by its functions: a new definition, even
+    with the same name, is a new kernel.
     """
 
     def __init__(
@@ -261,7 +262,7 @@ class Kernel:
 
     @functools.cached_property
     def unmarked(self) -> tuple[str, str] | None:
-        """Names of a function that compiled code cannot call, and of the one among the kernel's that leads to it."""
+        """Names of a function that compiled code cannot call, and of the kernel's function that calls it."""
         parts = {"learn": self.learn, "prepare": self.prepare, "score": self.score, "choose": self.choose}
         for part, function in parts.items():
             found = first_unmarked(function) if function is not None else None
@@ -294,11 +295,11 @@ class Kernel:
 
     @property
     def home(self) -> Callable[..., Any]:
-        """The function whose file compiled code is kept beside: one from outside the package, if there is one."""
+        """The function next to whose file compiled code is kept: one from outside the package, if there is one."""
         return next((function for function in self.functions if not is_ours(function)), self.learn)
 
     def forget_identity(self) -> None:
-        """Look at the functions again: a value that one from outside the package uses may have changed."""
+        """Check the functions again: values used by functions from outside the package may have changed."""
         if not is_ours(self.home):
             self.__dict__.pop("identity", None)
 

@@ -22,8 +22,8 @@ LONGEST_NUMBER = 100
 class Arrivals(NamedTuple):
     """Rewards of a replication that are learned, and when.
 
-    ``order`` holds the rounds (from 0) of the decisions whose rewards are learned, in the order in which they are, and
-    ``due[t]`` how many have been learned once round ``t`` (from 0) is over.
+    ``order`` has the rounds (from 0) of the decisions whose rewards are learned, in the order of learning. ``due[t]`` is
+    the number of rewards learned by the end of round ``t`` (from 0).
     """
 
     order: NDArray[np.int64]
@@ -36,31 +36,31 @@ class Feedback:
     Parameters
     ----------
     delay
-        The reward of the decision in round ``t`` arrives at the end of round ``t + delay``: it is learned after the
-        decision of that round and before the next one. With 0 (default) each decision knows the rewards of all before.
-        A frozen ``scipy.stats`` distribution, or the text of one such as ``"geom:p=0.005"``, gives every round a delay of
-        its own, drawn independently; what is not a whole number is rounded up.
+        The reward of the decision in round ``t`` arrives at the end of round ``t + delay``. It is learned after that
+        round's decision and before the next one. With 0 (default) each decision knows all earlier rewards. A frozen
+        ``scipy.stats`` distribution, or the text of one such as ``"geom:p=0.005"``, gives every round its own, independent
+        delay; fractions are rounded up.
     batch
-        Rewards are learned at the ends of rounds ``batch, 2 batch, ...`` only, each at the first of them at or after its
+        Rewards are learned only at the ends of rounds ``batch, 2 batch, ...``, each at the first of these at or after its
         arrival. By default (1) at the end of every round.
     lost
         Share of rewards that never arrive; each is lost with this probability, independently. By default none is.
     owner
-        Who was told, for messages.
+        Name of the caller, for messages.
 
     Notes
     -----
-    Rewards are learned in the order of their arrival, within a batch too; of those that arrive at the end of the same
-    round, that of the earlier decision comes first. What would be learned after the horizon is not learned.
+    Rewards are learned in the order of their arrival, also within a batch. Ties go to the earlier decision. Rewards that
+    arrive after the horizon are not learned.
 
-    Delays and losses belong to the rounds of a replication. They come from streams of their own: they are the same for
-    every policy, and the reward of an arm's pull number ``i`` is the one it is without delay. Losses are the same whatever
-    the delay, and the delays whatever is lost.
+    Delays and losses belong to the rounds of a replication. They have their own random streams, so they are the same for
+    every policy. The reward of an arm's pull number ``i`` is the same as without delay. Losses do not depend on the delay,
+    nor delays on the losses.
 
-    Regret counts every decision. What a policy is told as the round, when it decides and when it learns, counts the
-    rewards it has learned, as a live policy's own count does: a live policy that is asked and told in the same order makes
-    the same decisions. Arms are pulled in turn until the initial rewards of every arm have been learned, however many
-    pulls that takes; who has no initial pulls, a linear policy or a plain object, decides from the first round on.
+    Regret counts every decision. The round number that a policy gets counts the rewards it has learned, as a live policy's
+    own count does. So a live policy with the same order of decisions and rewards makes the same decisions. Arms are pulled
+    in turn until the initial rewards of every arm have been learned, which may take many pulls. A policy without initial
+    pulls (a linear policy or a plain object) decides from the first round on.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Feedback:
             return check_count(delay, "delay", self._owner, at_least=0), None
         least = law.support()[0]
         if not least >= 0:
-            rule = "a distribution of numbers of at least 0"
+            rule = "a distribution of non-negative numbers"
             raise requirement("delay", self._owner, rule, f"{shown}, whose values begin at {least:g},")
         return shown, law
 
@@ -107,12 +107,12 @@ class Feedback:
 
     @property
     def is_at_once(self) -> bool:
-        """True if each decision knows the rewards of all before."""
+        """True if each decision knows all earlier rewards."""
         return self.delay == 0 and self.batch == 1 and self.lost == 0
 
     @cached_property
     def label(self) -> str:
-        """Differences from learning at once, as text: ``"delay 200, batch 100, lost 0.1"``; empty if nothing does."""
+        """Differences from immediate learning, as text: ``"delay 200, batch 100, lost 0.1"``; empty if there are none."""
         parts = ("delay", self.delay, 0), ("batch", self.batch, 1), ("lost", format_value(self.lost), "0")
         return ", ".join(f"{name} {value}" for name, value, default in parts if value != default)
 
@@ -134,7 +134,7 @@ class Feedback:
         drawn = np.asarray(self._law.rvs(size=horizon, random_state=stream(seed, replication, DELAY)), dtype=np.float64)
         if not (drawn >= 0).all():
             wrong = float(drawn[~(drawn >= 0)][0])
-            raise requirement("delay", self._owner, "a distribution of numbers of at least 0", f"a draw of {wrong:g}")
+            raise requirement("delay", self._owner, "a distribution of non-negative numbers", f"a draw of {wrong:g}")
         return np.minimum(np.ceil(drawn), horizon).astype(np.int64)
 
 

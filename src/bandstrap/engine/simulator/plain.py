@@ -20,17 +20,17 @@ from bandstrap.errors import InvalidInput, check_choice, requirement
 
 
 class PlainObject(Protocol):
-    """An object that can be raced: arms are numbers from 0."""
+    """An object that can be simulated; arms are numbers from 0."""
 
     def select(self) -> int | np.integer:
         """The arm to pull next."""
 
     def update(self, arm: int, reward: float, /) -> object:
-        """Be told what the arm earned."""
+        """Learn the reward of the arm."""
 
 
 class ContextualPlainObject(Protocol):
-    """An object that can be raced in contexts."""
+    """An object that can be simulated with contexts."""
 
     plays: str
 
@@ -38,48 +38,48 @@ class ContextualPlainObject(Protocol):
         """The arm to pull next, in a context."""
 
     def update(self, arm: int, reward: float, /, *, context: Any) -> object:
-        """Be told what the arm earned in a context."""
+        """Learn the reward of the arm in a context."""
 
 
 class PlainMaker(Protocol):
-    """A class of such objects, told the number of arms."""
+    """A class of such objects, called with the number of arms."""
 
     def __call__(self, *, n_arms: int) -> PlainObject:
         """A new object."""
 
 
 class PlainMakerWithRandomness(Protocol):
-    """A class of such objects, told the number of arms and given a generator."""
+    """A class of such objects, called with the number of arms and a generator."""
 
     def __call__(self, *, n_arms: int, rng: np.random.Generator) -> PlainObject:
         """A new object."""
 
 
 def is_plain(thing: object) -> bool:
-    """Return whether it can select and update, itself or, if it is a class, what it makes."""
+    """Return whether an object, or the instances of a class, have ``select`` and ``update``."""
     return all(callable(getattr(thing, method, None)) for method in ("select", "update"))
 
 
 class PlainPolicy:
-    """A plain object, or a class of them, as the simulator takes it.
+    """A plain object, or a class of plain objects, for the simulator.
 
     Parameters
     ----------
     source
-        A class, or an object. Arms are numbers from 0: ``select()`` gives one, ``update(arm, reward)`` is given what it
-        earned. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
-        With an attribute ``plays = "contexts"`` both methods are given the numbers of the round's ``context`` by that name,
-        and a class may also ask for their number, ``dimension``.
-        An object is copied before each replication; then its method ``reset(n_arms, rng)`` is called if it has one, else
-        every attribute that is a ``numpy.random.Generator`` is replaced by the replication's.
+        A class, or an object. Arms are numbers from 0: ``select()`` returns one, and ``update(arm, reward)`` gets its
+        reward. A class is called before each replication, with ``n_arms`` and ``rng`` if it has parameters of those names.
+        With an attribute ``plays = "contexts"`` both methods get the round's ``context``, a vector, by that name. A class
+        may also have a parameter ``dimension``, the length of the vector. An object is copied before each replication. Then
+        its method ``reset(n_arms, rng)`` is called if it has one. Otherwise every attribute that is a
+        ``numpy.random.Generator`` is replaced by the replication's.
     options
         Further arguments for a class.
     origin
-        Where a class was found, for the label.
+        Origin of a class, for the label.
 
     Notes
     -----
-    What draws random numbers elsewhere, from ``random`` or ``numpy.random`` itself, is not the same from run to run.
+    Objects that draw random numbers from ``random`` or ``numpy.random`` directly are not reproducible.
     """
 
     kernel = None
@@ -103,7 +103,7 @@ class PlainPolicy:
 
     @property
     def made(self) -> type:
-        """The class of what plays."""
+        """The class of the object."""
         return self.source if isinstance(self.source, type) else type(self.source)
 
     def make_params(self, horizon: int | None) -> None:

@@ -121,14 +121,14 @@ class Difference:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Pseudo-regret of policies over replications.
+    """Pseudo-regret of policies in each replication.
 
     Attributes
     ----------
     policies
         Names, in the order given to ``simulate``.
     environment
-        The environment's label; where rewards are late, in batches or lost, it says so.
+        The environment's label, with any delay, batches or losses of rewards.
     horizon, seed
         As given.
     checkpoints
@@ -140,7 +140,7 @@ class Result:
     pulls
         Pulls of each arm, shape ``(policy, replication, arm)``.
     choices
-        The arm of each round, shape ``(policy, replication, round)``, if they were to be kept; else ``None``.
+        The arm of each round, shape ``(policy, replication, round)``, with ``choices=True``; else ``None``.
     """
 
     policies: tuple[str, ...]
@@ -184,7 +184,7 @@ class Result:
     def quantile(self, probability: float) -> Floats:
         """Quantile of regret over replications, shape ``(policy, checkpoint)``.
 
-        It is the smallest value that this share of the replications does not exceed, as in :meth:`summary`.
+        It is the smallest value that at least this share of replications does not exceed, as in :meth:`summary`.
         """
         check_number(probability, "probability", "Result.quantile", above=0, below=1)
         return np.quantile(self.regret, probability, axis=1, method="inverted_cdf")
@@ -219,7 +219,7 @@ class Result:
         return plot_regret(self)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write everything to one Parquet file, whole or not at all."""
+        """Write everything to one Parquet file, completely or not at all."""
         about = {
             "format": FORMAT,
             "policies": list(self.policies),
@@ -233,7 +233,7 @@ class Result:
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Result:
-        """Read what :meth:`to_parquet` wrote; a file that was damaged since is refused."""
+        """Read a file from :meth:`to_parquet`; a damaged file is refused."""
         path = Path(path)
         if not path.is_file():
             raise InvalidInput(f"{path} is not a file.")

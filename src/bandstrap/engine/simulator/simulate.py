@@ -65,40 +65,39 @@ def simulate(
     Parameters
     ----------
     policies
-        A policy, a sequence of policies, or a mapping from the names to show to policies. An object, or a class, with
-        methods ``select()`` and ``update(arm, reward)`` may be among them: it is played in Python, slowly, see
+        A policy, a sequence of policies, or a mapping from names to policies. An object, or a class, with methods
+        ``select()`` and ``update(arm, reward)`` may be among them: it is played in Python, slowly, see
         :class:`bandstrap.engine.simulator.plain.PlainPolicy`.
     environment
-        Where rewards come from; those of a replication are the same for all policies. Of up to ``2^26`` numbers (512
-        MiB) they are in a reward table, drawn before play. In a larger environment, such as one of 1000 arms and a
-        million rounds, they are drawn when they are needed, by streams of their own, and memory does not grow with
-        their number; see the notes.
+        Source of rewards; all policies of a replication meet the same rewards. Up to ``2^26`` rewards (512 MiB) are drawn
+        before play, into a reward table. In a larger environment, such as 1000 arms and a million rounds, rewards are drawn
+        when needed, from their own streams. Memory then does not grow with their number; see the notes.
     horizon
         Rounds per replication.
     replications
-        How many there are.
+        Number of replications.
     seed
-        Seed of everything: same seed, same result, for any executor and any block size; see the notes on versions.
+        Seed of all random numbers: same seed, same result, for any executor and any block size; see the notes on versions.
     executor
         Any ``concurrent.futures.Executor``, or ``"thread"``, ``"process"``, ``"dask"`` or ``"mpi"``, one worker per
         core; by default threads (compiled play releases the GIL).
     progress
-        Show on standard error how far it is: a bar on a terminal, else a line now and then if it takes long.
+        Show progress on standard error: a bar on a terminal, else occasional lines if it takes long.
     checkpoints
-        Rounds at which regret is recorded; by default 200, evenly spaced, the last round among them.
+        Rounds at which regret is recorded; default: 200 evenly spaced rounds, including the last.
     block_size
         Replications in a task; chosen automatically if omitted.
     delay
-        Delay of each reward in rounds: a number, or a distribution: a frozen ``scipy.stats`` distribution or its
-        text, such as ``"geom:p=0.005"``. What late, batched and lost rewards mean exactly is said in
-        :class:`bandstrap.engine.simulator.feedback.Feedback`. By default rewards are learned at once.
+        Delay of each reward in rounds: a number, or a distribution: a frozen ``scipy.stats`` distribution or its text, such
+        as ``"geom:p=0.005"``. :class:`bandstrap.engine.simulator.feedback.Feedback` defines late, batched and lost rewards
+        exactly. By default rewards are learned at once.
     batch
         Rewards are learned at the ends of rounds ``batch, 2 batch, ...`` only.
     lost
         Share of rewards that are never learned.
     choices
-        Keep the arm of every round of every replication, too, in ``Result.choices``: one byte each with up to 256 arms,
-        two with up to 65,536. By default regret at the checkpoints and the pulls of each arm are kept alone.
+        Also keep the arm of every round of every replication, in ``Result.choices``: one byte each with up to 256 arms, two
+        with up to 65,536. By default only regret at the checkpoints and the pulls of each arm are kept.
 
     Returns
     -------
@@ -107,21 +106,19 @@ def simulate(
     Raises
     ------
     Interrupted
-        A ``KeyboardInterrupt`` whose ``result`` holds the replications that were done before Ctrl-C, if any were. Threads
-        stop between two replications; another kind of executor is waited for, unless Ctrl-C is pressed again. Called from
-        a thread other than the main one, a simulation is not interrupted: Python has signals in the main thread alone.
+        A ``KeyboardInterrupt`` whose ``result`` has the replications finished before Ctrl-C, if any. Threads stop between
+        two replications; other executors finish their tasks, unless Ctrl-C is pressed again. A simulation called from
+        another thread than the main one is not interrupted: Python handles signals only in the main thread.
 
     Notes
     -----
-    An environment of one round more than fits in a reward table has the same means as one that fits, and other
-    rewards of the same distributions. In a reward table rewards also change with the horizon. Without one they do
-    not: a longer game meets the same rewards as a shorter one. Most memory is taken just below that size, about a
-    gibibyte for each replication that is being played.
+    Just above that size, the means are the same as just below, but the rewards are other draws from the same distributions.
+    In a reward table rewards also change with the horizon. Without a table they do not: the first rounds are the same for
+    any horizon. Most memory is taken just below that size, about a gibibyte for each replication that is being played.
 
-    The same seed gives the same numbers as long as NumPy, SciPy where distributions are its, and this library draw
-    them alike. NumPy promises that of its generators, not of the distributions drawn from them, which now and then
-    change between its versions; what is computed from the numbers may differ in the last bit from processor to
-    processor.
+    The same seed gives the same numbers as long as NumPy, SciPy (for its distributions) and this library draw them in the
+    same way. NumPy guarantees this for its generators, but not for the distributions drawn from them, which occasionally
+    change between versions. Results computed from the numbers may differ in the last bit between processors.
 
     Examples
     --------
@@ -252,7 +249,7 @@ def check_horizon(
             rule = f"one that offers {policy.plays}, which {name} plays"
             raise requirement("environment", "simulate", rule, environment.label)
         if getattr(policy, "needs_same_actions", False) and getattr(environment, "contextual", False):
-            message = f"{name} needs actions that stay the same; those of {environment.label} are new each round."
+            message = f"{name} needs a fixed set of actions; {environment.label} has new actions in each round."
             warnings.warn(message, AssumptionWarning, stacklevel=3)
         features = getattr(policy, "dimension", None)
         if features not in (None, getattr(environment, "dimension", None)):

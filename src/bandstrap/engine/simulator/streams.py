@@ -15,7 +15,7 @@ def stream(seed: int, replication: int, purpose: int) -> np.random.Generator:
     """The generator of one replication's environment or policy, or of its late and lost rewards.
 
     All policies of a replication start from the same policy stream and meet the same environment, delays and losses, so
-    that differences between them are paired.
+    their differences are paired.
     """
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(replication, purpose))))
 

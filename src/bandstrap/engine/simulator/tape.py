@@ -57,7 +57,7 @@ def opened(n_arms: int, n_late: int, n_features: int) -> Bookmark:
 class Tape:
     """A whole reward table: means, ``rewards[arm, i]``, and sets of actions where there are any.
 
-    Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
+    Changing means have an entry per round, shape ``(horizon, n_arms)``; then ``rewards[arm, t]`` belongs to round ``t``.
     """
 
     means: Floats
@@ -68,20 +68,20 @@ class Tape:
         self.put(means, rewards, *action_sets)
 
     def put(self, means: Floats, rewards: Floats, *action_sets: Floats) -> None:
-        """Have these at hand."""
+        """Use these rewards."""
         self.means, self.rewards, self.action_sets = means, rewards, action_sets
         self._gaps = means.max(axis=-1, keepdims=True) - means
 
     @property
     def by_round(self) -> bool:
-        """True if means change, and rewards are those of rounds."""
+        """True if means change and rewards belong to rounds."""
         return self.means.ndim == 2
 
     def rewind(self) -> None:
-        """Have the first rewards at hand, for another policy."""
+        """Go back to the first rewards, for another policy."""
 
     def turn(self, bookmark: Bookmark, choices: NDArray[np.int64]) -> None:
-        """Have the next rewards at hand where those that were are used up."""
+        """Draw the next rewards if the current ones are used up."""
 
     def lost(self, choices: NDArray[np.int64]) -> Floats:
         """Mean loss of the choice of each round, compared with the best."""
@@ -244,7 +244,7 @@ def trouble_of(environment: EnvironmentLike) -> Callable[[], str]:
 def draw_tape(environment: EnvironmentLike, horizon: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Means and rewards of one replication, and sets of actions where there are any; refused unless they fit.
 
-    Means that change are given for each round, shape ``(horizon, n_arms)``; rewards are then those of rounds.
+    Changing means have an entry per round, shape ``(horizon, n_arms)``; then ``rewards[arm, t]`` belongs to round ``t``.
     """
 
     def refusal(name: str, rule: str, received: str) -> InvalidInput:

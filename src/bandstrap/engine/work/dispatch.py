@@ -121,7 +121,7 @@ def check_code(wanted: Code, found: Code, where: str = "") -> None:
         said = "other files of the same version" if wanted.said == found.said else found.said
         raise UnfitWorker(
             f"A worker on {where or platform.node()} has {said}, where {wanted.said} hands out the work: its numbers could "
-            "differ. Install the same on both, and run this again: what was finished is kept."
+            "differ. Install the same versions on both, and run this again: finished work is kept."
         )
 
 
@@ -132,7 +132,7 @@ def unpacked(ahead: bytes, content: bytes) -> tuple[Runner, Preparer, list[Work]
         return pickle.loads(content)  # noqa: S301
     except (ImportError, AttributeError) as error:
         raise UnfitWorker(
-            f"A worker on {platform.node()} lacks what the work needs ({in_words(error)}): files of one's own must be "
+            f"A worker on {platform.node()} lacks what the work needs ({in_words(error)}): your own files must exist "
             "there under the same path, unchanged since the run began."
         ) from error
 

@@ -60,7 +60,7 @@ class Workers:
         if self.count > 0 or not are_wanted:
             self._seen = now
         elif now - self._seen > NO_WORKERS:
-            raise BrokenExecutor(f"There has been no worker for {NO_WORKERS:.0f} s. What was finished before is kept.")
+            raise BrokenExecutor(f"There has been no worker for {NO_WORKERS:.0f} s. Finished work is kept.")
         if self._looking is None and now - self._looked > LOOK:
             self._looking = in_own_thread(worker_count, self._executor)
             self._looking.add_done_callback(self._events.put)
@@ -84,9 +84,7 @@ class Workers:
         if isinstance(error, UnfitWorker):
             raise error
         if client is not None and client.status != "running":
-            raise BrokenExecutor(
-                "The connection to the dask scheduler is lost. What was finished before is kept."
-            ) from error
+            raise BrokenExecutor("The connection to the dask scheduler is lost. Finished work is kept.") from error
         if isinstance(error, BrokenExecutor):
             self._n_breaks += is_last
             renews = getattr(self._executor, "renews_itself", False)
@@ -94,7 +92,7 @@ class Workers:
                 self._n_breaks = 0  # the work is to blame, and will be given up
             if not renews or self._n_breaks > MOST_BREAKS:
                 raise type(error)(
-                    "A worker of the executor has died, killed or short of memory. What was finished before is kept."
+                    "A worker of the executor has died, killed or short of memory. Finished work is kept."
                 ) from error
 
 

@@ -150,7 +150,7 @@ def drawn_at_the_usual_level(evidence: Evidence) -> Finding:
     "monte-carlo-corrected",
     "D",
     "Theorem of supplement D",
-    "The same as it can be proved: quantile at level alpha (1 - delta), and the correction's factor from the same draws.",
+    "The same in its provable form: quantile at level alpha (1 - delta), and the correction's factor from the same draws.",
     DRAWN,
     ours=True,
 )
