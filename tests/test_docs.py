@@ -38,7 +38,7 @@ COUNTED = {
         ("it is exact up to {} rewards and for few values", AUTO_ENUMERATES[RADEMACHER]),
     ],
     "docs/explanation/bootstrap-bound.md": [
-        ("| up to {} | all sums of signs are counted", AUTO_ENUMERATES[RADEMACHER]),
+        ("| up to {} | all signed sums are enumerated", AUTO_ENUMERATES[RADEMACHER]),
         ("All sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
         ("or {} of two values", binomial.MOST_COINS),
     ],
@@ -50,18 +50,18 @@ COUNTED = {
         ('``"efron"`` up to {}', MOST_BITS[EFRON]),
     ],
     "src/bandstrap/policies/bootstrapped_ucb.py": [
-        ("Counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
-        ("sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
-        ("of two values up to {}", binomial.MOST_COINS),
+        ("Enumerated up to {} rewards of an arm", sign_memory.MOST_LISTED),
+        ("sums are enumerated up to {} rewards of an arm", sign_memory.MOST_LISTED),
+        ("or up to {} rewards of two values", binomial.MOST_COINS),
         ("from the {} lowest", sign_memory.ENDS),
     ],
     "src/bandstrap/policies/sign_flip_ucb.py": [
-        ("where subsets are counted: up to {} rewards", subset_index.MOST_COUNTED),
-        ("and up to {} of few values", sign_flip_ucb.MOST_KEPT),
+        ("if subsets are enumerated: up to {} rewards", subset_index.MOST_COUNTED),
+        ("and up to {} rewards of few values", sign_flip_ucb.MOST_KEPT),
     ],
     "src/bandstrap/bounds/sign_flip.py": [
         ("for up to {} rewards", subset_mean.MOST_COUNTED),
-        ("({} where the tail holds few subsets)", subset_mean.MOST_COUNTED_FAR),
+        ("({} if the tail has few subsets)", subset_mean.MOST_COUNTED_FAR),
     ],
     "src/bandstrap/bounds/differences/compare.py": [("up to {} rewards per group", maximum.MOST_ENUMERATED)],
     "docs/play/index.html": [("quantiles, up to {} rewards and more", 16)],  # its own script
@@ -147,9 +147,9 @@ def test_what_the_page_says_of_edgeworth_is_so():
 
     assert f"has {overall['ratio']:.3f} of BUCB+'s mean regret" in page
     assert f"{overall['ratio_q99']:.3f} of its 99th percentile" in page
-    assert f"below BUCB+'s on {21 - len(above('BUCB+'))} of the 21 environments" in page
-    assert f"below that of duels (RB-SDA) on {21 - len(above('RB-SDA'))}," in page
-    assert f"and on {21 - len(above('MOSS'))} below that of MOSS" in page
+    assert f"below that of BUCB+ on {21 - len(above('BUCB+'))} of the 21 environments" in page
+    assert f"below that of duels (RB-SDA) on {21 - len(above('RB-SDA'))}." in page
+    assert f"On {21 - len(above('MOSS'))} it is below that of MOSS" in page
     assert above("BUCB+") == {"exponential", "lognormal", "Poisson", "unequal variances"}
     assert {"truncated normal", "mirrored exponential"} <= above("RB-SDA")
     assert "hundred arms" in above("MOSS")
@@ -548,7 +548,7 @@ def test_what_the_page_on_who_won_says_was_measured():
     assert some["median"] <= 1500
     assert many["median"] <= 350
     assert f"even traffic and {two['runs']:,} runs each" in page
-    assert f"a false alarm in {100 * two['fires']:.1f} and {100 * thirty['fires']:.1f} % of them" in page
+    assert f"false alarms in {100 * two['fires']:.1f} and {100 * thirty['fires']:.1f} % of the runs" in page
     assert f"after {some['median']:,.0f} decisions (median); with 5 % and 50 %, after {many['median']:,.0f}." in page
     better, other = kept["values"]["arm 1"], kept["values"]["arm 0"]
     assert max(better["missed"], other["missed"]) <= 0.05
