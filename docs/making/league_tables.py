@@ -125,7 +125,7 @@ def show_first(rows: Iterable[TableRow]) -> str:
         if row["mean"] - first["mean"] < 2 * math.hypot(row["standard_error"], first["standard_error"])
     ]
     shown = f"**{first['policy']}** {show_mean(first)}"
-    return shown + (f", within error of it {'; '.join(close)}" if close else "")
+    return shown + (f" (similar: {'; '.join(close)})" if close else "")
 
 
 def beside_yardstick(*fields: str) -> TableMaker:

@@ -120,7 +120,7 @@ def folder(tmp_path):
             [
                 "| rewards | needs no parameters | any policy |",
                 "| --- | --- | --- |",
-                "| Gaussian | **A** 55.4 ± 1.0, within error of it C | **B** 52.0 ± 1.0 |",
+                "| Gaussian | **A** 55.4 ± 1.0 (similar: C) | **B** 52.0 ± 1.0 |",
                 "| beta | **A** 7.12 ± 0.12 | **A** 7.12 ± 0.12 |",
             ],
         ),

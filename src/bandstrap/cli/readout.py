@@ -49,7 +49,7 @@ def readout(
 ) -> None:
     """Say which arm won, how sure that is, and whether to stop, from a log of an adaptive policy.
 
-    All intervals hold at all times, however the probabilities of the arms and the rewards changed. A log that a live
+    All intervals hold at all times, for any changes of the arms' probabilities and of the rewards. A log that a live
     experiment exported needs no further options. Without --low and --high, rewards are taken to lie between 0 and 1; larger
     ones are treated as revenue and capped.
     """

@@ -147,7 +147,7 @@ class Empirical(OfDistributions):
         columns: dict[str, object] = {"arm": arm, "reward": reward}
         for parameter, value in columns.items():
             if not isinstance(value, str):
-                rule = "the name of a column; in a call, a number that is one stands in quotes"
+                rule = "the name of a column; in a call, put quotes around a name that is a number"
                 raise requirement(parameter, "Empirical.from_csv", rule, brief(value))
         if not isinstance(file, str | Path) or str(file) in ("", "-"):
             raise requirement("file", "Empirical.from_csv", "the path of a CSV file", brief(file))

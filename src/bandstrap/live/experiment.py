@@ -168,8 +168,8 @@ class Experiment:
             self._begin_anew()
             if has_read:
                 warn_caller(
-                    f"The experiment {self.name!r} was restored, lost its end or was made anew: its log is not the one that"
-                    " was read before. The learned state is dropped, and the log is read from the start.",
+                    f"The experiment {self.name!r} was restored, lost its end or was made anew: its log differs from"
+                    " the one read before. The learned state is dropped, and the log is read from the start.",
                     HistoryWarning,
                 )
             return call()

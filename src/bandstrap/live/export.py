@@ -73,8 +73,7 @@ class ExportRow(NamedTuple):
     deferred, activated
         True if it counted only once activated, and the time of activation.
     context
-        The features of each action, if the policy is linear; one row of numbers, NaN for one that is missing, if it is
-        contextual.
+        Features of each action for a linear policy; for a contextual policy, one row of numbers, with NaN for missing ones.
     """
 
     time: float

@@ -374,9 +374,9 @@ def studentized_regret_bound(
 
     Notes
     -----
-    For rewards as they come, one after the other; without delay or batches, and not for ``consistent=True``, which forces
-    more pulls. ``docs/theorem.md`` has proofs, a comparison with measured regret, and non-normal rewards for which the
-    bound fails.
+    The bound holds if each reward is learned before the next choice, but not for ``consistent=True``, which forces more
+    pulls. ``docs/theorem.md`` has proofs, a comparison with measured regret, and non-normal rewards for which the bound
+    fails.
 
     Examples
     --------

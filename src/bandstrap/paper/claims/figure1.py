@@ -47,7 +47,7 @@ def naive_is_invalid(evidence: Evidence) -> Finding:
     rate = smallest_rate_seen(min(row.replications for row in rows), rows[0].alpha, 1)
     power = Power(
         ERROR_RATE,
-        f"a true miss rate of {rate:.4f} is told from {rows[0].alpha:g} with probability {POWER:g}",
+        f"a true miss rate of {rate:.4f} is distinguished from {rows[0].alpha:g} with probability {POWER:g}",
         reached=rate <= EXCESS * rows[0].alpha,
     )
     return Finding(unless_unseen(max(tails) < ERROR_RATE, power), text, tuple(numbers), power)

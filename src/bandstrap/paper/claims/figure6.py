@@ -39,7 +39,7 @@ def is_linear(panel: PanelData, curves: list[CurveData]) -> Finding:
     order = growth_seen(faster, 0.5)
     power = Power(
         ERROR_RATE,
-        f"regret of {max(0.0, 1 - seen):.0%} of the bound is told from it, and growth like "
+        f"regret of {max(0.0, 1 - seen):.0%} of the bound is distinguished from it, and growth like "
         f"T^{order:.2f} from T^0.5, with probability {POWER:g}",
         reached=order <= 1,
     )

@@ -61,7 +61,7 @@ def giro_fails(evidence: Evidence) -> Finding:
     linear = {giro: sum(tests[giro, law].holds_among(others) for _, law in UNBOUNDED) for giro in GIROS}
     good = [count >= most for count in linear.values()]
     told = growth_seen([*tests.values()], 0.5, others)
-    detects = f"growth like T^{told:.2f} is told from T^0.5 on every distribution with probability {POWER:g}"
+    detects = f"growth like T^{told:.2f} is distinguished from T^0.5 on every distribution with probability {POWER:g}"
     power = Power(ERROR_RATE, detects, reached=told <= 1)
     verdict = DEPENDS if any(good) and not all(good) else unless_unseen(all(good), power)
     counts = "; ".join(f"{giro}: linear on {count} of {len(UNBOUNDED)} distributions" for giro, count in linear.items())

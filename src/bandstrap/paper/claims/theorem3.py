@@ -125,7 +125,7 @@ def regret_grows_like_inverse_gap(evidence: Evidence) -> Finding:
     exponent = fitted_exponent("gap", curve.places, curve.values)
     test = exponent.above(-1)
     seen = exponent.distance_seen()
-    text = f"a true power of {seen - 1:.2f} is told from -1 with probability {POWER:g}"
+    text = f"a true power of {seen - 1:.2f} is distinguished from -1 with probability {POWER:g}"
     power = Power(ERROR_RATE, text, reached=seen <= 0.5)
     numbers = (exponent.number, *(end(curve, float(gap)) for gap in curve.places))
     verdict = NOT_REPRODUCED if test.is_contradicted(1) else unless_unseen(test.holds, power)
@@ -279,7 +279,7 @@ def schedule_without_horizon(evidence: Evidence) -> Finding:
     seen = max(each.distance_seen() for each in exponents)
     power = Power(
         ERROR_RATE,
-        f"a power of log T of {2 - seen:.2f} is told from 2 with probability {POWER:g}; beside level 1/T^2, "
+        f"a power of log T of {2 - seen:.2f} is distinguished from 2 with probability {POWER:g}; beside level 1/T^2, "
         f"{no_more.power.detects}",
         reached=seen <= 1 and no_more.power.reached,
     )
