@@ -443,7 +443,7 @@ def test_what_was_served_by_force_is_counted_and_what_was_stored_instead_voided(
     found = ask(service, "GET", "/experiments/checkout").json()["forced"]
     assert found == {arm: n for arm, n in counts.items() if n}
     by_unit = ask(service, "POST", "/experiments/checkout/rewards", {"unit": "u2", "value": 1.0})
-    assert (by_unit.status_code, "by force" in by_unit.json()["detail"]) == (409, True)
+    assert (by_unit.status_code, "was forced" in by_unit.json()["detail"]) == (409, True)
 
 
 def test_a_body_is_json_whatever_it_is_called(service):
