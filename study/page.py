@@ -322,7 +322,7 @@ def proved(study: Study) -> str:
         for alpha in (0.05, 0.005)
     )
     verdict = "In none of them" if not study.broken() else f"In {len(study.broken())} of them"
-    return f"""## What is proved holds
+    return f"""## Proved bounds hold
 
 {len(rows)} rows have a bound whose assumption the distribution meets, {MOST:,} samples each. {verdict} is the miss rate
 significantly above what is proved (one-sided binomial tests that share an error rate of {ERROR_RATE:g}; {powers}).
@@ -395,8 +395,8 @@ alpha.
 For other rewards `betting` is sharpest almost everywhere. `hoeffding` is
 {compared(study, "hoeffding", "betting", BOUNDED)} times as wide from 10 rewards on, `empirical_bernstein`
 {compared(study, "empirical_bernstein", "betting", BOUNDED)} times. `empirical_kl` with the unproved level of
-empirical KL-UCB is {compared(study, PLAIN_KL, "betting", BOUNDED)} times as wide as `betting` and nowhere here did it
-miss too often. Student's t misses the mean of rare successes far too often
+empirical KL-UCB is {compared(study, PLAIN_KL, "betting", BOUNDED)} times as wide as `betting` and did not miss
+too often in any cell here. Student's t misses the mean of rare successes far too often
 ({rates_at(study, "student_t", "rare successes")}): a sample of zeros has no spread.
 
 {by_size(study, laws, "bounded", bounds, ["upper", "lower"])}"""
@@ -428,7 +428,7 @@ def skewed(study: Study) -> str:
         head = f"Miss rates of {side} bounds, alpha = {LEVEL:g}:\n\n"
         parts.append(head + table(["rewards", *map(name_of, bounds)], lines))
     parts.append(
-        f"The price, n = 30, alpha = {LEVEL:g}, upper, miss rate / width:\n\n"
+        f"The price in width, n = 30, alpha = {LEVEL:g}, upper, miss rate / width:\n\n"
         + rates_and_widths(study, SKEWED, 30, bounds, ["upper"])
     )
     return f"""## Skewed and unbounded

@@ -34,13 +34,13 @@ from study import evidence
 COUNTED = {
     "README.md": [
         ("exact up to {} rewards per arm", sign_memory.MOST_LISTED),
-        ("up to {} of two values", binomial.MOST_COINS),
-        ("it is exact up to {} rewards and for few values", AUTO_ENUMERATES[RADEMACHER]),
+        ("or {} rewards of only two values", binomial.MOST_COINS),
+        ("the quantile is exact for up to {} rewards,", AUTO_ENUMERATES[RADEMACHER]),
     ],
     "docs/explanation/bootstrap-bound.md": [
         ("| up to {} | all signed sums are enumerated", AUTO_ENUMERATES[RADEMACHER]),
-        ("All sums are counted up to {} rewards of an arm", sign_memory.MOST_LISTED),
-        ("or {} of two values", binomial.MOST_COINS),
+        ("All sums are enumerated for arms with up to {} rewards", sign_memory.MOST_LISTED),
+        ("or {} rewards of two values", binomial.MOST_COINS),
     ],
     "src/bandstrap/multipliers/quantile.py": [
         ("Enumerates up to {} rewards", AUTO_ENUMERATES[RADEMACHER]),
@@ -186,7 +186,7 @@ def test_what_the_page_says_of_contextual_policies_is_so():
     more = {"satimage", "2 of 20 features matter", "contexts carry nothing"}
     assert below("greedy") == {"digits", "nursery", "segment"} | more
     assert f"Overall it has {greedy['ratio']:.3f} times" in page
-    assert f"more beyond error on {greedy['n_above']} environments, less on {greedy['n_below']}." in page
+    assert f"significantly higher on {greedy['n_above']} environments, and lower on {greedy['n_below']}." in page
     fails = [f"{times('greedy', world):.2f} times" for world in ("wheel .5", "wheel .95", "letter")]
     assert f"{fails[0]} `ShareUCB`'s regret on wheel .5, {fails[1]} on wheel .95, {fails[2]} on letter" in page
     assert f"shrunk to 0, has {overall['greedy, textbook']['ratio']:.3f} times" in page

@@ -313,10 +313,10 @@ def betting(
     *One order.* The capital is a martingale that starts with 1. Ville's inequality bounds the probability that it ever
     reaches ``1/alpha``.
 
-    *Several orders.* The rewards have the same distribution in every order. So each final capital has mean 1, and so
-    has their average. Markov's inequality bounds the probability that it reaches ``1/alpha``. This needs independent,
+    *Several orders.* The rewards have the same distribution in every order. So each final capital has mean 1, and so has
+    their average. Markov's inequality bounds the probability that it reaches ``1/alpha``. This needs independent,
     identically distributed rewards, and orders that do not depend on the order given. Orders from a derived seed do not
-    (see ``bandstrap.bounds.order``). The running maximum of the capital has a larger mean, so maxima cannot be
+    depend on it (see ``bandstrap.bounds.order``). The running maximum of the capital has a larger mean, so maxima cannot be
     averaged.
 
     *A half line.* A factor ``1 + b (m - y)`` increases with ``m``. If the bet is truncated, the factor is

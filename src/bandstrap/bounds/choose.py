@@ -75,8 +75,8 @@ def choose(
                                          would take long ``hall:quantile=normal``:   rate is nearer to ``alpha`` than that
                                          for more than 100,000 rewards, and for      of Student's t
                                          small levels such as those of many groups
-    nothing, and few rewards: up to 3    ``student_t``                               nothing, since that they are normal
-    at a level of 0.05, 4 at 0.01                                                    is a guess
+    nothing, and few rewards: up to 3    ``student_t``                               nothing; normal rewards are a guess
+    at a level of 0.05, 4 at 0.01
     ===================================  ==========================================  =======================================
 
     The first row that applies decides. The bound is finite, unless all rewards are equal, or so many that resamples
@@ -113,9 +113,9 @@ def choose(
     one of two values. If the rewards are 0 or 1 by nature, this feature is not random either, and nothing is lost. Suppose
     values between the ends of the support are possible. Let ``p`` and ``q`` be the probabilities of the upper and the lower
     end, and ``m`` the mean on the scale from 0 to 1 between them. Then ``p <= m`` and ``q <= 1 - m``. So
-    ``P(no others, at most k at the upper end)`` is at most the binomial probability ``P_m(X <= k)``. A miss from a sample
-    without other values has probability at most ``alpha``. So has a miss by ``betting`` from a sample with other values:
-    ``2 alpha`` together.
+    ``P(no others, at most k at the upper end)`` is at most the binomial probability ``P_m(X <= k)``. So a miss from a
+    sample without other values has probability at most ``alpha``. A miss by ``betting`` from a sample with other values
+    also has probability at most ``alpha``. Together these are ``2 alpha``.
 
     A sample of zeros only, or of ones only, does not reveal its distribution. It is taken for 0/1 data, and ``guess``
     says so.

@@ -204,7 +204,8 @@ def create(
     durability: Annotated[
         DurabilityName | None,
         typer.Option(
-            help="Safety of an SQLite file: 'full' survives a power cut, 'normal' the crash of a process; default: full."
+            help="Safety of an SQLite file: 'full' survives a power cut, 'normal' only the crash of a process; "
+            "default: full."
         ),
     ] = None,
     timeout: Timeout = None,
@@ -359,7 +360,7 @@ def archive(experiment: Experiment, **who: Any) -> AppliedChange:
 
 @command(app)
 def refresh(experiment: Experiment, as_json: AsJson = False) -> None:
-    """Learn all rewards that are due, as a cron job; this leaves little of it to the calls of workers."""
+    """Learn all rewards that are due, for example from a cron job; workers then have less to do."""
     version = experiment.refresh()
     write_json({"version": version}) if as_json else say(f"version {version}")
 

@@ -234,7 +234,7 @@ def check_stability(environment: LeagueEnvironment) -> None:
 
 
 def check_environment(environment: LeagueEnvironment) -> None:
-    """Refuse rewards outside the range told, and a unit version that is not the same rewards mapped to [0, 1]."""
+    """Refuse rewards outside the stated range, and a unit version whose rewards are not the same mapped to [0, 1]."""
     make_feedback(environment)
     if lacks(environment):
         return
@@ -247,7 +247,7 @@ def check_environment(environment: LeagueEnvironment) -> None:
     if low < environment.lower or high > environment.upper:
         raise InvalidInput(
             f"rewards of {environment.call!r} lie in [{low:g}, {high:g}], "
-            f"outside the range [{environment.lower:g}, {environment.upper:g}] told."
+            f"outside the range [{environment.lower:g}, {environment.upper:g}] stated."
         )
     if environment.unit is not None:
         unit = make(environment.unit, NAMED_ENVIRONMENTS, "environment")

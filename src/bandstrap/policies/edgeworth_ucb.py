@@ -351,14 +351,14 @@ class EdgeworthUCB(EpochPolicy[Label]):
       variances are nearer to their own mean than to the true one. Variances of skewed rewards differ more by chance than
       those of normal ones; 1.5 squared skewnesses are the excess kurtosis of a gamma distribution. The first root is a
       quantile of Student's t, approximately.
-    - **Skewness**: :math:`\lambda = \gamma s` makes up for skewness, by which mean and spread of few rewards are too
-      small together, as far as the spread is the arm's own; beside a borrowed one, a right-skewed mean is too low less
-      often. The arm's own part of the variance is :math:`\omega = \min\bigl(1, (n - 1 + d_0 w/\sum w)/\nu\bigr)`;
+    - **Skewness**: :math:`\lambda = \gamma s` makes up for skewness. If rewards are right-skewed, mean and spread of few
+      rewards are often too small together, as far as the spread is the arm's own. With a borrowed spread, the mean is less
+      often too low. The arm's own part of the variance is :math:`\omega = \min\bigl(1, (n - 1 + d_0 w/\sum w)/\nu\bigr)`;
       Hall's factor, :math:`(2 z^2 + 1)/6`, is that of :math:`\omega = 1`. The skewness of all arms, of either sign, is
       :math:`\gamma = \frac{G_3}{N} (1 - 2 G_6/G_3^2)_+`, with :math:`G_p = \sum S_p/v^{p/2}` and :math:`N = \sum n` over
-      the arms with two different rewards; :math:`G_3^2/G_6` is a squared t-statistic. It is 0 where :math:`G_3 = 0`. An
-      arm of equal rewards has :math:`\lambda = \frac{S_3}{S_2} (1 - 2 S_6/S_3^2)_+`, with each :math:`S_p` summed over
-      all arms.
+      the arms with two different rewards; :math:`G_3^2/G_6` is a squared t-statistic. It is 0 where :math:`G_3 = 0`. An arm
+      of equal rewards has :math:`\lambda = \frac{S_3}{S_2} (1 - 2 S_6/S_3^2)_+`, with each :math:`S_p` summed over all
+      arms.
     - **Kurtosis**: :math:`\zeta = z / \bigl(1 + \frac{n - 1}{\nu} \frac{\kappa}{12 n} (z^2 - 3)_+\bigr)`, since with heavy
       tails, samples with extreme means also have a large spread. The excess, in which that of normal rewards is 0 on
       average, is :math:`\kappa = \bigl(\sum w [n S_4/S_2^2 - 3 \frac{n - 1}{n + 1}]\bigr)_+ / \sum w` over the arms with
@@ -379,10 +379,10 @@ class EdgeworthUCB(EpochPolicy[Label]):
         For rewards that come late or in batches: draw the levels, as in :class:`bandstrap.StudentizedUCB`. Off by default;
         then the arm with the highest index gets all pulls until the next reward comes.
     hall
-        Play the index of 0.9.0: :math:`\omega = 1`, :math:`2/(n - 1)` in :math:`h`, which is without :math:`w/W` and
-        :math:`\sum w^2/W`, no power in the level, at least ``exploration/2 * log(t)`` pulls, and
-        :math:`\lambda = \eta \max(s G_3/N, S_3/S_2)` with the evidence :math:`\eta = (1 - 2 G_6/G_3^2)_+`, 0 unless
-        :math:`G_3 > 0`; for an arm of equal rewards :math:`\lambda` is not below 0. Off by default, and deprecated: the
+        Play the index of 0.9.0. There :math:`\omega = 1`, and the level has no power. :math:`h` has :math:`2/(n - 1)`, and
+        neither :math:`w/W` nor :math:`\sum w^2/W`. Each arm has at least ``exploration/2 * log(t)`` pulls. The skewness is
+        :math:`\lambda = \eta \max(s G_3/N, S_3/S_2)` with the evidence :math:`\eta = (1 - 2 G_6/G_3^2)_+`, and 0 unless
+        :math:`G_3 > 0`. For an arm of equal rewards :math:`\lambda` is not below 0. Off by default, and deprecated: the
         next minor release removes it.
     epochs, epoch_length, discount
         See :class:`bandstrap.policies.online.epoch_policy.EpochPolicy`.
