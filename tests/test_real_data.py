@@ -53,7 +53,7 @@ def test_what_the_pages_say_is_what_was_printed(kept):
     assert 1 < clicks / len(kept["banners"]["drawn"]) < 2
     assert kept["banners"]["printed"][2].startswith("Open: each arm may still be the best.")
     assert sum(line.startswith("Unhealthy") for line in kept["visits"]["printed"]) == 2  # of the first readout alone
-    (own,) = numbers(kept, "visits", r"where its probabilities let expect (\d+)")
+    (own,) = numbers(kept, "visits", r"where its probabilities predict (\d+)")
     assert own < 102 / 3
     plans = kept["visits"]["drawn"]
     assert [plans[plan][-1][2] > 0.0 for plan in ("25 %", "95 %", "0 %, own deductible")] == [False, True, True]

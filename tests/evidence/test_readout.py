@@ -297,14 +297,14 @@ def test_unhealthy_logs_get_no_verdict_and_a_sentence():
     rewards[(arms == 1) & (np.random.default_rng(0).random(4000) < 0.3)] = math.nan
     told = readout_of_log(arms, rewards, weights)
     assert told.word == "unhealthy"
-    assert any("rewards are missing for '1', where its probabilities let expect" in line for line in told.lines())
+    assert any("rewards are missing for '1', where its probabilities predict" in line for line in told.lines())
     lost = log_of(2, 4000, means=[0.1, 0.4])
     keep = (lost[0] == 0) | (np.random.default_rng(0).random(4000) < 0.5)
     told = readout_of_log(*(column[keep] for column in lost))
     assert told.word == "unhealthy"
     assert not told.traffic.healthy
     (line,) = (line for line in list(told.lines())[1:] if line.startswith("Unhealthy"))  # told once
-    assert "decisions are in the log for '0', where its probabilities let expect" in line
+    assert "decisions are in the log for '0', where its probabilities predict" in line
 
 
 def test_arms_that_join_late():

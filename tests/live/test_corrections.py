@@ -75,7 +75,7 @@ def test_a_range_is_part_of_the_definition_and_earlier_definitions_have_none(tmp
         definition = experiment.definition
     make(tmp_path / "a.db", reward_range=(0, 10)).close()
     for other in ({}, {"reward_range": (0, 11)}, {"reward_range": (0, 10), "out_of_range": "clip"}):
-        with pytest.raises(InvalidInput, match="with which the experiment 'checkout' was created"):
+        with pytest.raises(InvalidInput, match="as stored for the experiment 'checkout'"):
             make(tmp_path / "a.db", **other)
     stored = json.loads(definition.to_json())
     assert Settings.from_json(json.dumps(stored)) == definition

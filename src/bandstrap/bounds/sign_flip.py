@@ -97,11 +97,11 @@ def sign_flip(
     The bound is never below its definition, in floating point too. Subsets are enumerated for up to 24 rewards (36 if the
     tail has few subsets). They are also enumerated for rewards of few values: two values at any sample size, three (such as
     differences of ratings) up to about 400 rewards. The bound is then a subset mean rounded up. ``method`` is then
-    ``"enumeration"``, ``"grouped enumeration"``; rewards on no lattice are rounded up by at most ``2^-44`` of their range.
-    Otherwise it is ``"inversion"``: the tail is computed from its transform, and every error makes the bound wider. This
-    widens the bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``, also with outliers and clusters
-    (``python -m benchmarks quantiles``). The comparison is with the exact bound at ``0.999 alpha``. Next to a gap between
-    subset means, the bound may lie beyond the gap.
+    ``"enumeration"`` or ``"grouped enumeration"``. Rewards that do not lie on a lattice are rounded up by at most ``2^-44``
+    of their range. Otherwise it is ``"inversion"``: the tail is computed from its transform, and every error makes the
+    bound wider. This widens the bound by about ``0.0035`` standard errors, 0.2 % at ``alpha = 0.05``, also with outliers
+    and clusters (``python -m benchmarks quantiles``). The comparison is with the exact bound at ``0.999 alpha``. Next to a
+    gap between subset means, the bound may lie beyond the gap.
 
     Examples
     --------

@@ -420,7 +420,7 @@ def health_lines(found: HealthFinding, missing: str, present: str) -> Iterator[s
     if not found.healthy:
         yield (
             f"Unhealthy: {found.found:,} {missing if found.side == 'missing' else present} for {found.arm!r}, "
-            f"where its probabilities let expect {found.expected:,.0f} (false alarms: at most 1 %)."
+            f"where its probabilities predict {found.expected:,.0f} (false alarms: at most 1 %)."
         )
 
 

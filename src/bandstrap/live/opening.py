@@ -158,7 +158,7 @@ def create(
     if differing is not None:
         opened.close()
         value = "the one (not shown)" if differing == "seed" else repr(getattr(stored, differing))
-        rule = f"{value}, with which the experiment {name!r} was created, or the name another"
+        rule = f"{value}, as stored for the experiment {name!r}; otherwise use another name"
         raise requirement(differing, "live.create", rule, repr(getattr(settings, differing)))
     warn_if_slow(settings)
     return Experiment(opened, row, code=True)  # which the caller has named

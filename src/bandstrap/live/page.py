@@ -174,7 +174,7 @@ def draw_means_in_time(status: Status, curves: Sequence[ArmStatus]) -> Picture:
         plot_timelines(lines, f"Mean reward by {word}", "mean reward so far"),
         f"Curves over time with bands: mean reward so far by {word}.",
         f"Means use all rewards learned until then; the first few may lie beyond the axis. Bands: Student's {CONFIDENCE} "
-        f"interval at each time by itself, nominal, as the policy chose how many rewards each {word} has."
+        f"interval for each time by itself; it is only nominal, because the policy chose how many rewards each {word} has."
         f"{only_busiest(status, MOST_CURVES)}",
     )
 

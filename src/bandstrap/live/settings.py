@@ -481,7 +481,7 @@ def refuse_unfit(description: Described) -> None:
         raise unfit(description, "without forced_exploration, which counts the rounds of one process")
     if description.name == "linear_bootstrapped_ucb" and getattr(description, "quantile", None) != "streaming":
         raise unfit(
-            description, "told quantile=streaming: fresh resamples take tens of milliseconds with each decision"
+            description, "given quantile=streaming: fresh resamples take tens of milliseconds with each decision"
         )
 
 

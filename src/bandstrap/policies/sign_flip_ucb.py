@@ -323,8 +323,8 @@ class SignFlipUCB(Policy[Label]):
     its rewards (unless ``sigma`` is given). It is the limit of :class:`bandstrap.MARS` for many subsets.
 
     State is constant in the horizon. The index is never below the bound if subsets are enumerated: up to 16 rewards, and up
-    to 48 rewards of few values (any two values, most triples). Then rewards on no lattice are rounded up to 14 bits of
-    their range, and the number of subsets down to 5 bits. This widens the bound by up to 1 %.
+    to 48 rewards of few values (any two values, most triples). Then rewards that do not lie on a lattice are rounded up to
+    14 bits of their range, and the number of subsets down to 5 bits. This widens the bound by up to 1 %.
 
     Otherwise the index is an approximation, mostly within 0.3 % of exact: a saddlepoint approximation up to 48 rewards, and
     one from six power sums beyond. It is widened by 0.5 %, and by half a jump of the sums if rewards have a common unit or

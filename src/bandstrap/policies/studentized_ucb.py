@@ -399,22 +399,22 @@ class StudentizedUCB(Policy[Label]):
         :math:`e`, with its own uniform :math:`U`. Off by default, when the arm with the highest index gets all pulls until
         the next reward comes.
     hall
-        Play the index of 0.9.0: 2/3 L in place of the factor of :math:`\kappa`, which is the larger of the arm's own and
-        that of all arms, if positive; and ``h`` without :math:`w/W` and :math:`\sum w^2/W`. Off by default, and deprecated:
-        the next minor release removes it.
+        Play the index of 0.9.0. There 2/3 L replaces the factor of :math:`\kappa`. :math:`\kappa` is the larger of the
+        arm's own and that of all arms, if positive, and ``h`` has neither :math:`w/W` nor :math:`\sum w^2/W`. Off by
+        default, and deprecated: the next minor release removes it.
     arms, rng, direction, compiled
         See :class:`bandstrap.Policy`.
 
     Notes
     -----
-    Proved, for ``proved=True`` without ``consistent``, normal rewards of unknown variances, equal or not, each learned
-    before the next choice, and any number of arms: expected regret is at most
-    :func:`bandstrap.theory.studentized_regret_bound`, at every horizon, and ``limsup R_T/log T`` is at most
-    ``sum_i gap_i max(exploration, 2/log(1 + gap_i^2/sigma_i^2))`` (for the latter, ``exploration`` from 0.08 to 2,
-    ``caution`` of at least 1 and no ``crowd``), which no consistent policy can be below unless the maximum is
-    ``exploration``. In the former, ``crowd`` counts as a ``caution`` divided by ``max(1, crowd * K)``. ``docs/theorem.md``
-    has the proof. For other rewards, such as 0 and 1, that setting may give up the best arm and have regret in almost every
-    round. Nothing is proved about the default, whose constants were chosen by experiment.
+    Two statements are proved for ``proved=True`` without ``consistent``, and for any number of arms. They need normal
+    rewards of unknown variances, equal or not, each learned before the next choice. First, expected regret is at most
+    :func:`bandstrap.theory.studentized_regret_bound`, at every horizon. There ``crowd`` counts as a ``caution`` divided by
+    ``max(1, crowd * K)``. Second, ``limsup R_T/log T`` is at most
+    ``sum_i gap_i max(exploration, 2/log(1 + gap_i^2/sigma_i^2))``, for ``exploration`` from 0.08 to 2, ``caution`` of at
+    least 1 and no ``crowd``. No consistent policy can be below this sum unless the maximum is ``exploration``.
+    ``docs/theorem.md`` has the proof. For other rewards, such as 0 and 1, that setting may give up the best arm and have
+    regret in almost every round. Nothing is proved about the default, whose constants were chosen by experiment.
 
     With ``consistent=True`` no best arm is given up. For sub-Gaussian rewards of any scales, a worse arm is pulled at most
     ``log(log(T)) log(T)`` times on average, plus a number that does not depend on ``T`` (known from [5]_). The price is the
@@ -429,10 +429,10 @@ class StudentizedUCB(Policy[Label]):
         bandstrap simulate --policy studentized_ucb --policy studentized_ucb:randomized=true --policy gaussian_ts \
             --policy gaussian_ts_unknown_variance --horizon 4000 --delay 200
 
-    prints it is 187.8, 172.9, 187.8 and 196.4, of which 140 in the first 200 rounds, before any reward comes; with
-    ``--batch 100`` in place of the delay it is 131.2, 96.1, 106.9 and 109.9, and with rewards at once 51.4, 51.5, 65.4 and
-    84.8. At once, over thirteen environments, drawn levels cost 1 % on average, 7 % at the 95th percentile and 5 to 20 %
-    at the 99th.
+    prints it is 187.8, 172.9, 187.8 and 196.4. Of each, 140 come from the first 200 rounds, before any reward. With
+    ``--batch 100`` in place of the delay, mean regret is 131.2, 96.1, 106.9 and 109.9. With rewards at once it is 51.4,
+    51.5, 65.4 and 84.8. At once, over thirteen environments, drawn levels cost 1 % on average, 7 % at the 95th percentile
+    and 5 to 20 % at the 99th.
 
     Every arm is pulled twice at the start. Afterwards one with fewer than ``exploration * log(t)`` rewards has an infinite
     index in round t, which is 1 more than the number of rewards learned. Ties are broken in an order of the arms that is

@@ -75,7 +75,7 @@ def test_curves_of_the_same_settings_seldom_disagree_and_the_power_is_as_said():
         published = runs[1].mean(axis=0) * (1 + 0.03 * rng.standard_normal(3))
         found = finding(runs[0], published)
         disagree += found.verdict == NOT_REPRODUCED
-        (least_known,) = re.findall(r"(\d+)% where it is known least", found.power.detects)
+        (least_known,) = re.findall(r"(\d+)% of the least-known one", found.power.detects)
         off = runs[0] + [int(least_known) / 100 * published[0], 0, 0]
         seen += finding(off, published).verdict == NOT_REPRODUCED
     assert disagree <= 22

@@ -147,8 +147,8 @@ def power_of_points(points: Sequence[PublishedPoint], limit: float) -> Power:
     middle = seen[len(seen) // 2]
     return Power(
         ERROR_RATE,
-        f"a single point of ours that is off by {seen[0]:.0%} of the published one where it is known best, {middle:.0%} at "
-        f"the middle one or {seen[-1]:.0%} where it is known least is seen with probability {POWER:g}",
+        f"an error of a single point of ours is seen with probability {POWER:g} if it is {seen[0]:.0%} of the best-known "
+        f"published point, {middle:.0%} of the median one or {seen[-1]:.0%} of the least-known one",
         reached=middle <= OFF,
     )
 

@@ -41,9 +41,9 @@ def linear_bandits(evidence: Evidence) -> Finding:
         return dataclasses.replace(found, statistic=text)
     differences = ", ".join(f"{test.text} (d = {d})" for test, (_, d) in zip(plain, SIZES, strict=True))
     setting = (
-        f"lambda and S are not stated; with those found by search all of {len(searched)} comparisons hold, with lambda = 1 "
-        f"and no S they are not found to: {differences}; an advantage of {max(test.smallest_seen for test in plain):.0%} "
-        f"would be with probability {POWER:g}"
+        f"lambda and S are not stated; with those found by search all of {len(searched)} comparisons hold. With lambda = 1 "
+        f"and no S not all are found to hold: {differences}; an advantage of "
+        f"{max(test.smallest_seen for test in plain):.0%} would be found with probability {POWER:g}"
     )
     return dataclasses.replace(found, verdict=DEPENDS, statistic=text, setting=setting)
 

@@ -88,9 +88,9 @@ def giro_curve(evidence: Evidence) -> Finding:
     explains = "meets it" if near.distance <= limit else "does not meet it either"
     text = (
         f"{off.name}: {brief(off.ours)} for {brief(off.published)} ({off.distance:.1f} standard errors, {limit:.1f} "
-        "allowed); "
-        f"a Giro that keeps the first reward alone, with means in (0.25, 0.75), which is one explanation, {explains}: "
-        f"{near.name}, {brief(near.ours)} for {brief(near.published)} ({near.distance:.1f} standard errors)"
+        "allowed). One explanation is a Giro that keeps only the first reward, with means in (0.25, 0.75). "
+        f"This {explains}: {near.name}, {brief(near.ours)} for {brief(near.published)} ({near.distance:.1f} standard "
+        "errors)"
     )
     numbers = tuple(point.number for point in (*proper, *stopped))
     power = power_of_points(proper, limit)

@@ -90,8 +90,8 @@ def points_together(evidence: Evidence) -> Finding:
     )
     is_explained = wrong == [points[-1]] and other.distance <= limit
     setting = (
-        f"how the paper's program reads its quantile off the B draws; as numpy.percentile interpolates, regret is lower by "
-        f"{less}, and agrees"
+        f"how the paper's program computes its quantile from the B draws; with the interpolation of numpy.percentile, "
+        f"regret is lower by {less}, and agrees"
     )
     seen = max((limit + float(ndtri(POWER))) * point.uncertainty for point in points)
     text_of_power = f"a policy whose points are all off by {seen:.1%} is seen with probability {POWER:g}"

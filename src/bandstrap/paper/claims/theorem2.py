@@ -171,7 +171,8 @@ def quantile_finding(evidence: Evidence, label: str) -> Finding:
     "lemma-2",
     "B",
     "Lemma 2 and the display after it",
-    "The bootstrapped quantile is at most C sigma (sqrt(log(1/alpha)/n) + log(1/alpha)^(1/beta)/n), but for alpha.",
+    "The bootstrapped quantile is at most C sigma (sqrt(log(1/alpha)/n) + log(1/alpha)^(1/beta)/n), except with "
+    "probability alpha.",
     "L2-display L2-display-heavy",
 )
 def lemma_2_as_displayed(evidence: Evidence) -> Finding:
@@ -198,8 +199,9 @@ def lemma_2_as_displayed(evidence: Evidence) -> Finding:
     "lemma-2-step",
     "B",
     "Lemma 2, the step to the display",
-    "The step as an argument: a number that the weighted mean exceeds with probability alpha bounds its quantile given the "
-    "rewards, but for alpha.",
+    "The step as an argument: if the weighted mean exceeds a number with probability alpha, that number bounds its "
+    "quantile "
+    "given the rewards, except with probability alpha.",
     "L2",
     ours=True,
 )
