@@ -95,7 +95,15 @@ def test_the_tables_of_the_league_are_those_of_its_results(name):
         assert page[: table.start()].endswith(" -->\n") or not re.search(r"\d ±|\d to \d", table[0])
 
 
-RESULTS = ["horizon-2000", "horizon-20000", "overall-2000", "overall-20000", "stability", "contexts", "contexts-overall"]
+RESULTS = [
+    "horizon-2000",
+    "horizon-20000",
+    "overall-2000",
+    "overall-20000",
+    "stability",
+    "contexts",
+    "contexts-overall",
+]
 
 
 @pytest.mark.parametrize("name", RESULTS)

@@ -169,7 +169,9 @@ def stability(frame: polars.DataFrame, policies: list[str], environments: list[s
         rows = [found[environment, policy] for environment in environments]
         cells = [cell for row in rows for cell in (f"{row['misses']:.3f} ± {row['misses_error']:.3f}", show_far(row))]
         is_normal = all(row["p_value"] >= LEVEL for row in rows)
-        lines.append([policy, "not refuted" if is_normal else "no", str(min(row["replications"] for row in rows)), *cells])
+        lines.append(
+            [policy, "not refuted" if is_normal else "no", str(min(row["replications"] for row in rows)), *cells]
+        )
     heads = [head for name in environments for head in (f"{name}: misses", "bias, distance")]
     return in_bars(["policy", "normal", "runs", *heads], lines)
 

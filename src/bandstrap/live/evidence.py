@@ -240,7 +240,7 @@ def add_rows(found: CountedDecisions, rows: list[tuple[Any, ...]], window: float
         )
     except (ValueError, TypeError, IndexError):
         ends = f"{rows[0][0]} to {rows[-1][0]}"
-        raise StoreError(f"A stored decision is damaged, one of the numbers {ends}: it cannot be counted.") from None
+        raise StoreError(f"A stored decision is damaged and cannot be counted: one of those numbered {ends}.") from None
     number, time, *_, entry, _, _ = rows[-1]
     found.n_rows += len(rows)
     found.n_left_out += len(rows) - len(counted)

@@ -158,8 +158,8 @@ class BootstrappedTS(Policy[Label]):
     def exact_weights(self, params: Params, state: State, round_: int) -> list[float] | None:
         """Share of the ``J^K`` choices of a replicate per arm that have their highest mean in each arm.
 
-        All replicates are sorted, with ties in the tie-breaking order of arms. A replicate wins with those of the other
-        arms that come before it.
+        All replicates are sorted, with ties in the tie-breaking order of arms. A replicate has the highest mean in each
+        choice with replicates of other arms that come before it.
         """
         order = list(state.order)
         if len(order) ** 2 * params.n_replicates > MOST_COMPARED:

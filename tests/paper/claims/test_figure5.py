@@ -20,5 +20,5 @@ def test_both_settings_and_thompson_sampling_are_told_in_numbers():
         assert f"(d = {dimension})" in found.setting
         times = panel["TS, right prior"].at().mean() / panel[BUCBL].at().mean()
         assert f"{times:.2f} ± " in found.statistic
-    assert re.search(r"; an advantage of \d+% would be with probability 0.9$", found.setting)
+    assert re.search(r"; an advantage of \d+% would be found with probability 0.9$", found.setting)
     assert f"{BUCBL}, {PLAIN}, d = 10" in [number.name for number in found.numbers]

@@ -174,7 +174,7 @@ def bound_finding(tests: list[tuple[str, Floats, float]]) -> Finding:
     )
     power = Power(
         ERROR_RATE,
-        f"regret {1 / share:.0f} times as large would be seen with probability {1 - ERROR_RATE:g}: the bound has the "
+        f"regret {1 / share:.0f} times as large would be seen with probability {1 - ERROR_RATE:g}, since the bound has the "
         "constants of a proof",
     )
     return Finding(verdict_of(found), text, numbers, power)
