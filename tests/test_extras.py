@@ -22,6 +22,12 @@ def test_core_works_without_the_packages_of_extras(tmp_path):
     assert done.stderr.splitlines()[-1] == "error: The command bandstrap needs typer: pip install 'bandstrap[cli]'."
 
 
+def test_pages_need_the_extra_plots_alone():
+    refuse = "import sys; sys.modules.update(dict.fromkeys(('pydantic', 'polars', 'typer', 'rich')))"
+    code = f"{refuse}\nimport bandstrap.live.page, bandstrap.plots.regret, bandstrap.plots.effects"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_every_extra_brings_what_the_refusals_say():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     for module, extra in EXTRAS.items():

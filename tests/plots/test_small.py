@@ -12,8 +12,8 @@ from bandstrap.experiments import PanelData
 from bandstrap.experiments.panels import CurveData
 from bandstrap.experiments.spec import Curve, Panel
 from bandstrap.plots.panels import plot_panels
-from bandstrap.plots.small import GLANCE, WIDTH, coarse, plot_glance, plot_panel
-from bandstrap.plots.style import save_figure
+from bandstrap.plots.small import GLANCE, coarse, plot_glance, plot_panel
+from bandstrap.plots.style import WIDTH, save_figure
 
 
 def panel(name, *labels, size=200, title="the title", published=7.0):

@@ -17,8 +17,7 @@ from bandstrap.live.status import ALPHA, CONFIDENCE, RECENT, ArmStatus, Lag, Sta
 from bandstrap.pages import drawn_as_data, render_page
 from bandstrap.plots.bars import Bar, plot_bars
 from bandstrap.plots.groups import LARGEST_NUMBER, GroupInterval, plot_groups
-from bandstrap.plots.small import WIDTH
-from bandstrap.plots.style import draw_figure
+from bandstrap.plots.style import WIDTH, draw_figure
 from bandstrap.plots.timelines import Timeline, plot_timelines
 from bandstrap.plots.waiting import plot_waiting
 

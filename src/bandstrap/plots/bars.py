@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from bandstrap.plots.small import TITLE_LINE, WIDTH
-from bandstrap.plots.style import COLOURS, literal, new_figure
+from bandstrap.plots.style import COLOURS, TITLE_LINE, WIDTH, literal, new_figure
 
 # Characters of a name beside its bar.
 BAR_NAME = 24

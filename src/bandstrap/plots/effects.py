@@ -11,8 +11,7 @@ import numpy as np
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
-from bandstrap.plots.small import TITLE_LINE, WIDTH
-from bandstrap.plots.style import LONGEST_NAME, literal, look, new_figure
+from bandstrap.plots.style import LONGEST_NAME, TITLE_LINE, WIDTH, literal, look, new_figure
 
 
 class EffectCurve(NamedTuple):

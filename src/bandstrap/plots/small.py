@@ -12,15 +12,10 @@ from matplotlib.figure import Figure
 
 from bandstrap.experiments.panels import CurveData, PanelData
 from bandstrap.plots.panels import LEGEND, draw_panel, legend_of, looks_in
-from bandstrap.plots.style import LONGEST_TITLE, literal, new_figure
+from bandstrap.plots.style import BESIDE, LONGEST_TITLE, TITLE_LINE, WIDTH, literal, new_figure
 
-# Inches: of this width, letters of nine points are nine points high or more on any phone.
-WIDTH = 4.4
 # Inches about a panel, which stands in a frame.
 MARGIN = 0.06
-# Characters of a line of the title, and of the longest name that leaves room for another beside it.
-TITLE_LINE = 50
-BESIDE = 22
 # Points of a curve at a glance.
 GLANCE = 40
 

@@ -70,6 +70,11 @@ KNOWN: dict[str, tuple[str, Dash]] = {
 }
 # Characters of a title and of a name: more would leave no room for the picture.
 LONGEST_TITLE = 160
+# Of small pictures, in inches: of this width, letters of nine points are nine points high or more on any phone.
+WIDTH = 4.4
+# Characters of a line of their titles, and of the longest name that leaves room for another beside it.
+TITLE_LINE = 50
+BESIDE = 22
 LONGEST_NAME = 60
 
 

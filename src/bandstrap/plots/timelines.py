@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.plots.small import BESIDE, TITLE_LINE, WIDTH
-from bandstrap.plots.style import LONGEST_NAME, literal, look, new_figure
+from bandstrap.plots.style import BESIDE, LONGEST_NAME, TITLE_LINE, WIDTH, literal, look, new_figure
 
 # Characters of a name in a legend of a small picture.
 LEGEND_NAME = 40

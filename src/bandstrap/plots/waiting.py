@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from bandstrap.basics.arrays import Floats
-from bandstrap.plots.small import TITLE_LINE, WIDTH
-from bandstrap.plots.style import literal, look, new_figure
+from bandstrap.plots.style import TITLE_LINE, WIDTH, literal, look, new_figure
 
 # Ticks of an axis of durations, in seconds and as they are read.
 TICKS = (
