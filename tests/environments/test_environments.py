@@ -684,7 +684,7 @@ def test_a_file_edited_since_is_refused(table):
         (TABLE, {"arm": "x"}, r"clicks\.csv has no column 'x'; it has variant, day, revenue\.$"),
         (TABLE, {"reward": "x"}, r"has no column 'x'; it has variant, day, revenue\.$"),
         (TABLE, {"reward": "variant"}, r"'reward' parameter of Empirical.from_csv must be another column than 'arm'"),
-        (TABLE, {"arm": 2024}, r"'arm' parameter .* must be the name of a column; in a call, .* quotes. Got 2024"),
+        (TABLE, {"arm": 2024}, r"'arm' parameter .* must be the name of a column; in a call, put quotes .* Got 2024"),
         (TABLE, {"digest": "abcdefgh"}, r"was edited after its digest 'abcdefgh'"),
         (TABLE, {"digest": 12}, r"was edited after its digest 12"),
         (

@@ -355,6 +355,6 @@ def test_the_old_door_still_runs_and_warns(run, tmp_path):
     expected = run()
     experiment = read_experiment(tmp_path / "mine.toml")
     plans = [plan_panel(panel, experiment, 5) for panel in experiment.panels]
-    with pytest.warns(DeprecationWarning, match=r"bandstrap\.experiments\.run takes its place"):
+    with pytest.warns(DeprecationWarning, match=r"use bandstrap\.experiments\.run"):
         found = run_experiments(plans, BlockStore(tmp_path / "old" / "blocks"), progress=False)
     assert bits(found) == bits(expected)

@@ -45,7 +45,7 @@ def test_without_a_seed_a_fresh_one_is_taken_and_kept(target):
 
 def test_another_definition_is_refused_by_its_first_difference(target):
     before = make(target, holdout=0.1, control="red").row
-    with pytest.raises(InvalidInput, match=r"'holdout' parameter of live.create must be 0.1, with which .*checkout"):
+    with pytest.raises(InvalidInput, match=r"'holdout' parameter of live.create must be 0.1, as stored .*checkout"):
         make(target, holdout=0.2, control="green")
     assert live.open(target, "checkout").row == before
 

@@ -344,7 +344,8 @@ def test_what_was_decided_is_exported_bit_for_bit(shop, tmp_path):
     made += [shop.decide("later"), shop.decide("some", available=["red", "blue"]), shop.decide("shown?", defer=True)]
     shop.reward(made[-1].id, 0.25)
     rows = exported(shop, tmp_path)
-    assert list(rows) == [decision.id for decision in sorted(made, key=lambda one: (one.decided_at, one.id))]
+    # In order of time; those of one call, which have the same time, in that of their ids.
+    assert list(rows) == [*sorted(decision.id for decision in made[:40]), *(decision.id for decision in made[40:])]
     for number, decision in enumerate(made):
         found = rows[decision.id]
         assert found["time"] == datetime.fromtimestamp(round(decision.decided_at, 6), UTC)

@@ -110,7 +110,7 @@ def test_the_table_of_bootstrapped_ucb_agrees_with_its_bounds(quantile):
 
 def test_who_looks_for_bounds_is_told_of_the_table():
     policy = UCB1(arms=2, rng=0)
-    with pytest.raises(AttributeError, match=r"UCB1 has no bounds\(\): table\(\) shows .* its index included"):
+    with pytest.raises(AttributeError, match=r"UCB1 has no bounds\(\): table\(\) shows .* index of each arm"):
         policy.bounds()
     assert not hasattr(policy, "bounds")
     assert hasattr(BootstrappedUCB(arms=2, rng=0), "bounds")

@@ -70,7 +70,7 @@ def test_where_nobody_answers_the_fallback_is_served(monkeypatch):
     assert len(sent) == 4
     with pytest.raises(ServiceError, match="after 4 tries: down"):
         client.decide("checkout", "u")
-    with pytest.raises(InvalidInput, match="fallback has no reward"):
+    with pytest.raises(InvalidInput, match="fallback takes no reward"):
         client.reward("checkout", 1.0, decision=decision.id)
     assert client.unreported == 1
 

@@ -771,7 +771,7 @@ class Experiment:
         arm    state  decisions  last 24 h  weight  rewards  mean  lower  upper
         red    new            0      0.0 %  50.0 %        0     -      -      -
         green  new            1    100.0 %  50.0 %        0     -      -      -
-        Intervals are Student's, 95 % each, as of an ordinary sample, which these rewards are not: ...
+        Intervals are Student's, 95 % each, as for an ordinary sample. These rewards are no ordinary sample: ...
         """
         from bandstrap.live.status import status_of
 
