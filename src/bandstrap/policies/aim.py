@@ -78,8 +78,8 @@ class AIM(Policy[Label]):
         + \frac{\log(N/n_m)}{N - n_m}}
 
     of an arm with :math:`n_m` pulls whose mean is :math:`\delta \hat\sigma` below the leader's. The arm with the largest
-    :math:`\Delta_k` is pulled if :math:`\Delta_k > 0`. Otherwise the leader is pulled, also if another arm has as many
-    pulls.
+    :math:`\Delta_k` is pulled if :math:`\Delta_k > 0` and every other arm has fewer pulls than the leader. Otherwise the
+    leader is pulled.
 
     Assumes normal noise of a known scale. Prefer it if the scale can be trusted and choices must not be random.
 
