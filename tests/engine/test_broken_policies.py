@@ -367,7 +367,7 @@ def test_a_reward_that_cannot_be_learned_is_refused_everywhere_and_stops_no_live
         body = write_snapshot(state)
         snapshot = Snapshot(9, "", state.link, body, live.fold.checksum(body), 0.0)
         assert write_snapshot(read_snapshot(experiment.definition, snapshot)) == body
-    with live.open(file, "broken") as again:
+    with live.open(file, "broken", code=True) as again:
         assert write_snapshot(again.state) == body
 
 
