@@ -142,7 +142,7 @@ def in_turns(n_features: int, n_arms: int = 5, rounds: int = 400) -> tuple[list[
 
 
 def live_costs() -> Iterator[Table]:
-    """What a context adds to a decision of a live experiment."""
+    """Time that a context adds to a decision of a live experiment."""
     rows = []
     for d, goal in ((30, 1.0), (100, None)):
         plain, seen = (statistics.median(times) for times in in_turns(d - 1))

@@ -67,7 +67,7 @@ def percentile(ordered: Floats, counts: NDArray[np.int64]) -> float:
 
 
 def means_and_percentiles(policy: str, sizes: Sizes) -> Floats:
-    """Of each environment, for the sample itself and then for each bootstrap sample: shape (2, samples, environments)."""
+    """Both of each environment, of the sample and then of each bootstrap sample: shape (2, samples, environments)."""
     runs = sizes[1]
     rng = np.random.default_rng(sizes[2])
     samples = [np.ones(runs, dtype=np.int64), *rng.multinomial(runs, np.full(runs, 1 / runs), BOOTSTRAPS)]
@@ -101,7 +101,7 @@ def against_bucb_plus(sizes: Sizes) -> Table:
 
 
 def cautions(sizes: Sizes) -> Table:
-    """What other levels cost on average, and save in the worst runs, over the default."""
+    """Cost of other levels on average, and their gain in the worst runs, over the default."""
     default = means_and_percentiles("edgeworth_ucb", sizes)
     rows = []
     for caution in CAUTIONS:

@@ -43,7 +43,7 @@ def test_a_refusal_is_both_an_import_error_and_invalid_input(monkeypatch):
 
 
 def without(modules, *arguments, folder):
-    """What the command line, or an import, does where packages cannot be imported."""
+    """Result of the command line, or of an import, where packages cannot be imported."""
     code = f"import sys; sys.modules.update(dict.fromkeys({modules!r}))\n"
     code += f"sys.argv = ['bandstrap', *{arguments!r}]\nfrom bandstrap import cli; sys.exit(cli.start())"
     return subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=folder)

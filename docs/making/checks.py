@@ -1,4 +1,4 @@
-"""What is wrong with a site that was built: links that lead nowhere, formulas that are not set, and what would be fetched
+"""Faults of a site that was built: links that lead nowhere, formulas that are not set, and what would be fetched
 from a network.
 """
 

@@ -129,7 +129,7 @@ def show_first(rows: Iterable[TableRow]) -> str:
 
 
 def beside_yardstick(*fields: str) -> TableMaker:
-    """What makes a table of geometric means beside the yardstick, the lowest first."""
+    """Makes a table of geometric means beside the yardstick, the lowest first."""
 
     def table(frame: polars.DataFrame, policies: list[str], environments: list[str]) -> list[str]:
         (yardstick,) = frame["yardstick"].drop_nulls().unique()

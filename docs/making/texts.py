@@ -108,7 +108,7 @@ def numbers_table(heads, rows):
 
 
 def studied(part):
-    """What ``python -m study.evidence`` kept of a part, by the name of the row."""
+    """Rows of a part that ``python -m study.evidence`` kept, by name."""
     return json.loads(EVIDENCE.read_text(encoding="utf-8"))[part]["rows"]
 
 

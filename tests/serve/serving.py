@@ -8,7 +8,23 @@ import time
 import httpx
 import uvicorn
 
+from bandstrap import live
+from bandstrap.live.store import Store
+from bandstrap.serve.app import make_app
 from bandstrap.serve.connections import PatientProtocol
+from bandstrap.serve.hub import ServiceOptions
+from bandstrap.serve.tokens import create_token
+
+
+@contextlib.contextmanager
+def shop_serving(folder):
+    """A client of a service with one experiment, a token that may decide, and the database."""
+    target = str(folder / "shop.db")
+    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
+    with Store.open(target) as store:
+        token = create_token(store, "decide")
+    with serving(make_app(ServiceOptions(target))) as client:
+        yield client, token, target
 
 
 @contextlib.contextmanager

@@ -107,7 +107,7 @@ def drawn(experiment, key):
 
 
 def due(experiment, window, arm, age):
-    """Whether rewards are due of decisions of this age."""
+    """True if rewards of decisions of this age are due."""
     move(experiment.store, age)
     return are_rewards_due(experiment.store, experiment.row.id, window, arm)
 

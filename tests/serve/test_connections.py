@@ -8,12 +8,8 @@ import pytest
 
 from bandstrap import live
 from bandstrap.live import Experiment
-from bandstrap.live.store import Store
 from bandstrap.serve import limits
-from bandstrap.serve.app import make_app
-from bandstrap.serve.hub import ServiceOptions
-from bandstrap.serve.tokens import create_token
-from serve.serving import serving
+from serve.serving import shop_serving
 
 PATH = "/experiments/checkout/decisions"
 
@@ -21,11 +17,7 @@ PATH = "/experiments/checkout/decisions"
 @pytest.fixture
 def service(tmp_path):
     """An address, and the head of a request for a decision, but for its length."""
-    target = str(tmp_path / "shop.db")
-    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
-    with Store.open(target) as store:
-        token = create_token(store, "decide")
-    with serving(make_app(ServiceOptions(target))) as client:
+    with shop_serving(tmp_path) as (client, token, target):
         head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n".encode()
         yield (client.base_url.host, client.base_url.port), head, target
 

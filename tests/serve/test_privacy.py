@@ -22,7 +22,7 @@ SETTINGS = [{}, {"holdout": 0.4, "control": "red"}, {"mode": "shadow", "control"
 
 
 def files_hold(target, text):
-    """Whether a text is in the files of SQLite, or in any row of PostgreSQL, which keeps old ones until VACUUM."""
+    """True if a text is in the files of SQLite, or in any row of PostgreSQL, which keeps old ones until VACUUM."""
     if not is_server(target):
         return any(text.encode() in path.read_bytes() for path in Path(target).parent.iterdir() if path.is_file())
     with psycopg.connect(target) as base:

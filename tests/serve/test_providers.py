@@ -12,11 +12,7 @@ from pathlib import Path
 import pytest
 
 from bandstrap import live
-from bandstrap.live.store import Store
-from bandstrap.serve.app import make_app
-from bandstrap.serve.hub import ServiceOptions
-from bandstrap.serve.tokens import create_token
-from serve.serving import serving
+from serve.serving import shop_serving
 
 SCRIPT = """
 const { OpenFeature } = require("@openfeature/server-sdk");
@@ -37,11 +33,7 @@ const { OFREPProvider } = require("@openfeature/ofrep-provider");
 
 @pytest.fixture
 def service(tmp_path):
-    target = str(tmp_path / "shop.db")
-    live.create(target, "checkout", policy="ucb1", arms=["red", "green"], seed=7).close()
-    with Store.open(target) as store:
-        token = create_token(store, "decide")
-    with serving(make_app(ServiceOptions(target))) as client:
+    with shop_serving(tmp_path) as (client, token, target):
         yield str(client.base_url), token, target
 
 
