@@ -187,7 +187,8 @@ def orphans(store: Store) -> Iterator[str]:
         belongs = "SELECT 1 FROM live_experiment e WHERE e.id = r.experiment"
         ((n_rows,),) = store.ask(f"SELECT count(*) FROM {table} r WHERE NOT EXISTS ({belongs})")  # noqa: S608
         if n_rows:
-            yield f"{counted(n_rows, 'row', 'rows')} of {table} belong to an experiment that is not there."
+            lost = counted(n_rows, f"row of {table} belongs", f"rows of {table} belong")
+            yield f"{lost} to an experiment that is not there."
 
 
 def check_voids(store: Store, experiment: int, state: LiveState, notes: Notes) -> None:
